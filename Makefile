@@ -1,0 +1,42 @@
+# Everything a contributor runs. Needs Python >= 3.11, pip and make; all else is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint check docs clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/lithify prompts fetch || echo "Going on with Lithify's own prompt; run '$(BIN)/lithify prompts fetch' again when the package index can be reached."
+	@$(BIN)/lithify demo
+
+test: $(VENV)/.installed-dev lint
+	@$(BIN)/lithify prompts fetch
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check server tests tools build_hooks.py
+	$(BIN)/ruff format --check server tests tools build_hooks.py
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.generate
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Lithify needs Python 3.11 or newer; call 'make PYTHON=python3.11 ...' with one."; exit 1; }
+	@echo "Making $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml build_hooks.py | $(VENV)/bin/python
+	@echo "Installing Lithify into $(VENV) ..."
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml build_hooks.py | $(VENV)/bin/python
+	@echo "Installing Lithify with its development tools into $(VENV) ..."
+	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

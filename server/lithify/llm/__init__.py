@@ -1,0 +1,1 @@
+"""The models: one file a provider, all behind one port."""

@@ -1,0 +1,1 @@
+"""The editor: the wire shapes, the protocol, and one file a feature."""

@@ -1,0 +1,1 @@
+"""One file a feature of the wire contract; none knows another."""

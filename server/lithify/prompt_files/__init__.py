@@ -1,0 +1,1 @@
+"""Finds, reads and fetches prompt templates."""

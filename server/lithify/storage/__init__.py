@@ -1,0 +1,1 @@
+"""The disk: paths, projects, locks, the buffer file, the database."""

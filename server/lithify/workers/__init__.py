@@ -1,0 +1,1 @@
+"""What happens when: thin workers around the rules of core, naming only ports."""

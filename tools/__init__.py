@@ -1,0 +1,1 @@
+"""Tools of the project's own developers; not part of the package."""
