@@ -1,0 +1,140 @@
+"""Events: what happened in a coding session, as it is accepted, stored and staged in the buffer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from lithify.core.messages import utf8_length
+from lithify.core.outcomes import Rejected
+from lithify.core.privacy import scrub_body, scrub_value
+
+EventKind: TypeAlias = Literal["prompt", "tool_use", "session_summary", "note"]
+EventState: TypeAlias = Literal["waiting", "buffered", "extracted", "evicted"]
+EventStatus: TypeAlias = Literal["buffered", "stored", "duplicate", "rejected"]
+
+MAX_BODY_BYTES = 1_048_576
+"""A body is at most this many bytes of UTF-8 JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventSource:
+    """Where an event came from; all optional."""
+
+    surface: str | None = None
+    version: str | None = None
+    client_id: str | None = None
+    project_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event as a client sent it, checked for shape, with its defaults filled in; the body is not scrubbed yet."""
+
+    event_id: str
+    session_id: str
+    actor_id: str
+    kind: EventKind
+    body: dict[str, Any]
+    valid_time: str
+    surface: str
+    parent_event_id: str | None = None
+    content_hash: str | None = None
+    source: EventSource = field(default_factory=EventSource)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event as it is stored: scrubbed, of a project."""
+
+    event_id: str
+    project_id: str
+    session_id: str
+    actor_id: str
+    kind: EventKind
+    body_json: str
+    valid_time: str
+    namespace: str
+    surface: str
+    parent_event_id: str | None
+    content_hash: str | None
+    source_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventResult:
+    """What became of one event; `event_id` is None for an event that came without a usable one."""
+
+    event_id: str | None
+    status: EventStatus
+    reason: str | None = None
+
+
+def namespace_of(actor_id: str, project_id: str) -> str:
+    """The namespace of a buffer entry (wire contract, section 8)."""
+    return f"/actor/{actor_id}/project/{project_id}/"
+
+
+def project_id_of(real_root: str) -> str:
+    """The id of a project: the first 32 hex digits of the SHA-256 of its root's real path."""
+    return hashlib.sha256(real_root.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def stored_event(event: NewEvent, project_id: str) -> StoredEvent | Rejected:
+    """The event scrubbed and projected; rejected where its body is no JSON or too large."""
+    try:
+        body_json = storable_json(event.body)
+    except (ValueError, TypeError, RecursionError) as error:
+        return Rejected(f"body: it cannot be written as JSON ({error})")
+    size = utf8_length(body_json)
+    if size > MAX_BODY_BYTES:
+        return Rejected(f"body: it is {size} bytes of JSON, the limit is {MAX_BODY_BYTES}")
+    scrubbed = scrub_body(event.body)
+    if scrubbed is not event.body:
+        body_json = storable_json(scrubbed)
+    return StoredEvent(
+        event_id=event.event_id,
+        project_id=project_id,
+        session_id=event.session_id,
+        actor_id=event.actor_id,
+        kind=event.kind,
+        body_json=body_json,
+        valid_time=event.valid_time,
+        namespace=namespace_of(event.actor_id, project_id),
+        surface=event.surface,
+        parent_event_id=event.parent_event_id,
+        content_hash=event.content_hash,
+        source_json=_source_json(event.source),
+    )
+
+
+def storable_json(value: Any) -> str:
+    """Compact JSON that is sound UTF-8: characters as they are, all escaped where a lone surrogate is among them.
+
+    Raises ValueError for NaN and infinities, RecursionError for nesting beyond the interpreter's limit.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+def buffer_line(event_id: str, namespace: str, kind: str, body_json: str, timestamp: str, surface: str) -> str:
+    """One entry of the buffer as its line, without the newline (wire contract, section 8)."""
+    head = storable_json({"event_id": event_id, "namespace": namespace, "kind": kind})
+    tail = storable_json({"timestamp": timestamp, "surface": surface})
+    return f'{head[:-1]},"body":{body_json},{tail[1:]}'
+
+
+def _source_json(source: EventSource) -> str:
+    known = {
+        "surface": source.surface,
+        "version": source.version,
+        "client_id": source.client_id,
+        "project_path": source.project_path,
+    }
+    return storable_json(scrub_value({name: value for name, value in known.items() if value is not None}))

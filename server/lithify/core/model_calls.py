@@ -1,0 +1,78 @@
+"""What a model is asked, what it answers, and how it fails: the values on both sides of the model port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from lithify.core.messages import Message
+
+Purpose: TypeAlias = Literal["conversation", "buffer", "extraction"]
+
+ModelFailureType: TypeAlias = Literal[
+    "model_unavailable", "model_error", "context_too_long", "empty_response", "timeout", "not_built"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens a model says it used; None where it does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model: a system prompt and one user message made of text parts, never any tools.
+
+    `messages` is the same material as structured messages, for the offline model, which reads tool calls that
+    the text leaves out. `target_bytes` is the size of answer the offline model fills at most.
+    """
+
+    purpose: Purpose
+    system_prompt: str
+    parts: tuple[str, ...]
+    timeout_ms: int
+    user_initiated: bool = True
+    model: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    messages: tuple[Message, ...] = ()
+    target_bytes: int = 1024
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A model's answer; `provider` names what answered (`offline`, `editor`, ...)."""
+
+    text: str
+    provider: str
+    model: str | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """A model that did not deliver. `counts` is false for consent and quota, which no breaker counts."""
+
+    type: ModelFailureType
+    message: str
+    retryable: bool = True
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One line of the ledger of model calls; no text."""
+
+    at: str
+    purpose: str
+    provider: str
+    model: str | None
+    host: str | None
+    size_bytes: int
+    tokens: int
+    user_initiated: bool
+    outcome: str

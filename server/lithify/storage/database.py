@@ -1,0 +1,124 @@
+"""The database: one SQLite file in WAL mode, its schema, and its migrations."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lithify.storage.paths import FILE_MODE, make_private_folder
+
+BUSY_TIMEOUT_SECONDS = 5.0
+
+MIGRATIONS = (
+    """
+    CREATE TABLE projects (
+        project_id TEXT PRIMARY KEY, root TEXT NOT NULL, recording INTEGER NOT NULL DEFAULT 1
+    );
+    CREATE TABLE events (
+        event_id TEXT PRIMARY KEY, sequence INTEGER NOT NULL UNIQUE, project_id TEXT NOT NULL, state TEXT NOT NULL
+            CHECK (state IN ('waiting', 'buffered', 'extracted', 'evicted')),
+        session_id TEXT NOT NULL, actor_id TEXT NOT NULL, parent_event_id TEXT, kind TEXT NOT NULL, body TEXT NOT NULL,
+        valid_time TEXT NOT NULL, recorded_at TEXT NOT NULL, namespace TEXT NOT NULL, surface TEXT NOT NULL,
+        source TEXT NOT NULL, content_hash TEXT, schema_version INTEGER NOT NULL DEFAULT 1
+    );
+    CREATE INDEX events_waiting ON events (project_id, sequence) WHERE state = 'waiting';
+    CREATE TABLE memory_records (
+        record_id TEXT PRIMARY KEY, project_id TEXT NOT NULL, type TEXT NOT NULL, title TEXT NOT NULL,
+        summary TEXT NOT NULL, facts TEXT NOT NULL DEFAULT '[]', concepts TEXT NOT NULL DEFAULT '[]',
+        files TEXT NOT NULL DEFAULT '[]', method TEXT NOT NULL, created_at TEXT NOT NULL,
+        schema_version INTEGER NOT NULL DEFAULT 1
+    );
+    CREATE INDEX memory_records_of_project ON memory_records (project_id, created_at);
+    CREATE TABLE record_events (
+        record_id TEXT NOT NULL, event_id TEXT NOT NULL, PRIMARY KEY (record_id, event_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE model_calls (
+        at TEXT NOT NULL, purpose TEXT NOT NULL, provider TEXT NOT NULL, model TEXT, host TEXT, bytes INTEGER NOT NULL,
+        tokens INTEGER NOT NULL, user_initiated INTEGER NOT NULL, outcome TEXT NOT NULL
+    );
+    CREATE INDEX model_calls_in_time ON model_calls (at);
+    CREATE TABLE sessions (
+        session_id TEXT PRIMARY KEY, title TEXT, project_id TEXT NOT NULL, agent TEXT NOT NULL,
+        compaction_model TEXT, record TEXT, surface TEXT NOT NULL, revision INTEGER NOT NULL,
+        message_count INTEGER NOT NULL, counted_bytes INTEGER NOT NULL, created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL, closed INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX sessions_by_use ON sessions (updated_at, session_id);
+    CREATE TABLE session_messages (
+        session_id TEXT NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL, counted_bytes INTEGER NOT NULL,
+        compaction_id TEXT, PRIMARY KEY (session_id, position)
+    ) WITHOUT ROWID;
+    CREATE TABLE compactions (
+        compaction_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, sequence INTEGER NOT NULL, at TEXT NOT NULL,
+        range_start INTEGER NOT NULL, range_end INTEGER NOT NULL, stats TEXT NOT NULL, summary TEXT NOT NULL,
+        originals_kept INTEGER NOT NULL, undone INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX compactions_of_session ON compactions (session_id, sequence);
+    CREATE TABLE compaction_originals (
+        compaction_id TEXT NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL, counted_bytes INTEGER NOT NULL,
+        inner_compaction_id TEXT, PRIMARY KEY (compaction_id, position)
+    ) WITHOUT ROWID;
+    CREATE TABLE utterances (
+        session_id TEXT NOT NULL, fingerprint TEXT NOT NULL, present INTEGER NOT NULL, event_ids TEXT NOT NULL,
+        PRIMARY KEY (session_id, fingerprint)
+    ) WITHOUT ROWID;
+    """,
+)
+"""The schema, step by step; `PRAGMA user_version` counts the steps taken. A step is never changed once released."""
+
+
+class DatabaseTooNew(Exception):
+    """The database was written by a newer Lithify."""
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """A connection on an up-to-date database. Raises OSError, sqlite3.Error or DatabaseTooNew where there is none.
+
+    Commits survive the end of the process at any instruction; a power cut may take the last ones, never the file.
+    """
+    make_private_folder(path.parent)
+    path.touch(mode=FILE_MODE)
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """A write transaction: committed at the end of the block, rolled back when it raises."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection, path) == len(MIGRATIONS):
+        return
+    with transaction(connection):
+        for number in range(_version(connection, path), len(MIGRATIONS)):
+            for statement in MIGRATIONS[number].split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(MIGRATIONS):
+        raise DatabaseTooNew(
+            f"{path} was written by a newer Lithify (schema {version}, this one knows {len(MIGRATIONS)}); "
+            "update Lithify, or set dataDir to another folder"
+        )
+    return version

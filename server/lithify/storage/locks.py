@@ -1,0 +1,65 @@
+"""Locks between processes: a sidecar file that is never renamed or deleted, taken with a bounded wait."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import portalocker
+
+from lithify.storage.paths import make_private_folder, open_private
+
+POLL_SECONDS = 0.002
+
+
+class LockUnavailable(OSError):
+    """Another process held the lock for the whole wait."""
+
+
+class FileLock:
+    """An exclusive lock between processes. The operating system frees it when its holder dies."""
+
+    def __init__(self, path: Path, wait_seconds: float = 10.0) -> None:
+        self._path = path
+        self._wait_seconds = wait_seconds
+        self._descriptor: int | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Holds the lock for the block. Raises LockUnavailable after the wait, OSError where it cannot be made."""
+        descriptor = self._opened()
+        self._acquire(descriptor)
+        try:
+            yield
+        finally:
+            portalocker.unlock(descriptor)
+
+    def close(self) -> None:
+        """Lets go of the file; the lock can be taken again afterwards."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _opened(self) -> int:
+        if self._descriptor is not None and os.fstat(self._descriptor).st_nlink == 0:
+            self.close()
+        if self._descriptor is None:
+            make_private_folder(self._path.parent)
+            self._descriptor = open_private(self._path, os.O_RDWR | os.O_CREAT)
+        return self._descriptor
+
+    def _acquire(self, descriptor: int) -> None:
+        deadline = time.monotonic() + self._wait_seconds
+        while True:
+            try:
+                portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+            except portalocker.exceptions.LockException as error:
+                if time.monotonic() >= deadline:
+                    message = f"{self._path} has been locked by another process for {self._wait_seconds:g} s"
+                    raise LockUnavailable(message) from error
+                time.sleep(POLL_SECONDS)
+            else:
+                return

@@ -1,0 +1,64 @@
+"""Everything kept on disk, of one data folder, behind one door."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from lithify.core.model_calls import ModelCall
+from lithify.storage.compactions import CompactionStore
+from lithify.storage.database import open_database, transaction
+from lithify.storage.event_log import EventLog
+from lithify.storage.paths import database_file
+from lithify.storage.sessions import SessionStore
+
+
+class Store:
+    """The event log, the sessions and their compactions. Used from one thread; safe between processes."""
+
+    def __init__(self, connection: sqlite3.Connection, data_dir: Path, now: Callable[[], str]) -> None:
+        self._connection = connection
+        self.events = EventLog(connection, data_dir, now)
+        self.sessions = SessionStore(connection)
+        self.compactions = CompactionStore(connection, self.sessions)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """A write transaction around the block."""
+        return transaction(self._connection)
+
+    def note_model_call(self, call: ModelCall) -> None:
+        """Adds a line to the ledger of model calls."""
+        self._connection.execute(
+            "INSERT INTO model_calls (at, purpose, provider, model, host, bytes, tokens, user_initiated, outcome)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                call.at,
+                call.purpose,
+                call.provider,
+                call.model,
+                call.host,
+                call.size_bytes,
+                call.tokens,
+                int(call.user_initiated),
+                call.outcome,
+            ),
+        )
+
+    def model_use_since(self, at: str) -> tuple[int, int]:
+        """Model calls, and their tokens, since a time that no user asked for."""
+        calls, tokens = self._connection.execute(
+            "SELECT count(*), coalesce(sum(tokens), 0) FROM model_calls WHERE at >= ? AND user_initiated = 0", (at,)
+        ).fetchone()
+        return calls, tokens
+
+    def close(self) -> None:
+        """Closes the database and lets go of the buffers."""
+        self.events.close()
+        self._connection.close()
+
+
+def open_store(data_dir: Path, now: Callable[[], str]) -> Store:
+    """The store of a data folder, made where it is missing. Raises OSError, sqlite3.Error or DatabaseTooNew."""
+    return Store(open_database(database_file(data_dir)), data_dir, now)
