@@ -1,0 +1,109 @@
+"""What a shell command does to files, as far as its words plainly say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from lithify.core.digest import changes
+from lithify.core.digest.changes import Effect
+
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n")
+_TARGET = re.compile(r">\s*([^\s<>|&;]+)")
+_TOKEN = re.compile(r"&&|\|\||[;|\n]|(?:'[^']*'|\"[^\"]*\"|[^\s;|&]|&(?!&))+")
+_BREAKS = frozenset({"&&", "||", ";", "\n"})
+_READERS = frozenset({"cat", "head", "tail", "sed", "bat", "less", "nl", "type", "Get-Content"})
+_LISTERS = frozenset({"ls", "tree", "find", "fd", "dir"})
+_VIEWERS = (
+    _READERS
+    | _LISTERS
+    | {"grep", "rg", "ag", "echo", "wc", "pwd", "cd", "which", "awk", "diff", "printf", "true", "sleep"}
+)
+_GIT_VIEWERS = frozenset({"log", "diff", "show", "status", "blame", "branch", "ls-files"})
+_ASIDES = frozenset({"cd", "echo", "true", "export", "set", "source"})
+_WRAPPERS = frozenset({"sudo", "time", "env", "command", "nohup", "exec"})
+
+
+Commands: TypeAlias = list[list[str]]
+
+
+def effects(command: str, parsed: Commands) -> Iterator[Effect]:
+    """The files a command reads, writes, edits, deletes or lists; `parsed` are its simple commands."""
+    if "*** Begin Patch" in command:
+        yield from changes.patched_files(command)
+        return
+    heredoc = _HEREDOC.search(command) if "<<" in command else None
+    if heredoc:
+        yield from _heredoc(command, heredoc)
+        return
+    for words in parsed:
+        yield from _of_words(words)
+
+
+def parse(command: str) -> Commands:
+    """The words of each simple command in a line of them, up to its first pipe; wrappers and assignments left out."""
+    found: list[list[str]] = [[]]
+    piped = False
+    for token in _TOKEN.findall(command[:2000]):
+        if token in _BREAKS:
+            found.append([])
+            piped = False
+        elif token == "|":
+            piped = True
+        elif not piped and (found[-1] or not _wraps(token)):
+            found[-1].append(token.strip("'\""))
+    return [words for words in found if words]
+
+
+def program(parsed: Commands) -> str:
+    """What a command mainly runs: its last simple command's program and, where it has one, its subcommand."""
+    main: list[str] = []
+    for words in parsed:
+        if not main or words[0] not in _ASIDES:
+            main = words
+    return " ".join([word for word in main if not word.startswith("-")][:2])
+
+
+def only_looks(parsed: Commands) -> bool:
+    """Whether a command merely shows things: its output is material, and words like `error` in it are no failure."""
+    return bool(parsed) and all(words[0] in _VIEWERS or _views_git(words) for words in parsed)
+
+
+def _views_git(words: list[str]) -> bool:
+    return words[0] == "git" and len(words) > 1 and words[1] in _GIT_VIEWERS
+
+
+def _heredoc(command: str, heredoc: re.Match[str]) -> Iterator[Effect]:
+    first = command[command.rfind("\n", 0, heredoc.start()) + 1 : heredoc.end()]
+    target = _TARGET.search(first)
+    teed = re.search(r"\btee\s+(?:-a\s+)?([^\s<>|&;]+)", first)
+    path = target[1] if target else teed[1] if teed else ""
+    if path and not path.startswith("/dev/"):
+        body = command[heredoc.end() :].split("\n" + heredoc[1], 1)[0]
+        yield Effect("written", path.strip("'\""), body)
+
+
+def _of_words(words: list[str]) -> Iterator[Effect]:
+    name = words[0]
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    redirected = any(word.startswith((">", "2>")) for word in words)
+    if name in {"rm", "unlink"} or words[:2] == ["git", "rm"]:
+        for path in plain[1:] if name == "git" else plain:
+            if "*" not in path:
+                yield Effect("deleted", path)
+    elif name == "sed" and any(word.startswith("-i") for word in words):
+        scripts = [word for word in plain if word]
+        for path in scripts[1:]:
+            yield Effect("edited", path, scripts[0])
+    elif name in _READERS and not redirected:
+        paths = [word for word in plain if "." in word or "/" in word]
+        paths = [path for path in paths if "," not in path and "*" not in path]
+        if len(paths) == 1:
+            yield Effect("read", paths[0])
+    elif name in _LISTERS and not redirected:
+        yield Effect("listed", plain[0] if plain else ".")
+
+
+def _wraps(word: str) -> bool:
+    return word in _WRAPPERS or ("=" in word and word.partition("=")[0].isidentifier())

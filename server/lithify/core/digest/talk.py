@@ -1,0 +1,206 @@
+"""Items from what was said: the focus, how each request ended, decisions, wishes, open points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from lithify.core.digest.gathering import Facts, Turn
+from lithify.core.digest.items import Entry, Item, newest_first
+from lithify.core.digest.labels import (
+    ASKED,
+    ASSISTANT,
+    COMPLETED,
+    CONTEXT,
+    FIRST_REQUEST,
+    FOCUS,
+    ISSUES,
+    USER,
+)
+from lithify.core.digest.shortening import one_line, shortened
+
+_DECIDED = re.compile(
+    r"(?i)\b(?:let'?s (?:use|go with|keep|switch|stick)|go(?:ing)? with|decided|decision|instead of|rather than|because|"
+    r"root cause|the reason|caused by|turns out|trade-?off|opted|switch(?:ed|ing)? (?:to|from)|prefer|no longer|"
+    r"rules out|we should|to fix|the real)\b|因為|因为|改用|決定|决定|原因"
+)
+_WEAK = re.compile(r"(?i)\bwe should\b|\bto fix\b|\blet'?s use\b|\bno longer\b|\bthe real\b")
+_LOOKING = re.compile(r"(?i)\bwe should (?:also |first )?(?:check|look|navigate|see|find|open|verify|start|run)")
+_WISHED = re.compile(
+    r"(?i)\b(?:always|never|don'?t|do not|must(?: not)?|should(?: not|n'?t)?|make sure|ensure|please use|only use|"
+    r"avoid|without|at least|at most|no need to)\b|不要|必須|必须|請務必|请务必|確保|确保|不能|避免"
+)
+_NO_WISH = re.compile(r"(?i)\b(?:you don'?t need|if you (?:don'?t|can'?t)|i don'?t know|should i)\b")
+_OPEN = re.compile(
+    r"(?i)\b(?:next(?: step|,)|remaining|still (?:need|have|has|fail|miss|happen|broken)\w*|todos?(?![.\w]| list)|"
+    r"not yet|needs? to be|left to do|remember to|unresolved|to be done|should (?:still|also)|is missing|"
+    r"not (?:been )?(?:covered|tested|done))\b"
+)
+_UNCHECKED = re.compile(r"^\s*[-*] \[ \] +(.+)$", re.M)
+_ROUTINE = re.compile(
+    r"(?i)(?:(?:now|first|next|then)?,? ?"
+    r"(?:let me|let'?s|i'?ll|i will|i(?: am|'m) going to|we (?:should|need to))(?: also| first| now)? "
+    r"(?:start|check|look|find|see|run|try|open|read|scan|fetch|append|examine|search|navigate|explore|view|verify|"
+    r"first|use find)|next, i)"
+)
+_OFFER = re.compile(r"(?i)how (?:can|may) i (?:help|assist)|anything else|help you with")
+_BREAK = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
+_CODE_BLOCK = re.compile(r"^ {0,3}```[^\n]*\n.*?^ {0,3}```[ \t]*$", re.M | re.S)
+_MARKDOWN = re.compile(r"^\s*(?:#{1,6}|[-*]|>)\s+|\*\*|^-{3,}$|^\|[-| :]+\|\n", re.M)
+_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
+_DECIDED_HINTS = (
+    "let", "go with", "going with", "deci", "instead of", "rather than", "because", "cause", "reason", "turns out",
+    "trade", "opted", "switch", "prefer", "no longer", "rules out", "we should", "to fix", "the real",
+    "因", "改用", "決定", "决定",
+)  # fmt: skip
+_WISHED_HINTS = (
+    "always", "never", "don't", "dont ", "do not", "must", "should", "make sure", "ensure", "please use", "only use",
+    "avoid", "without", "at least", "at most", "no need", "不", "必", "請", "请", "確", "确", "避",
+)  # fmt: skip
+_BRIEF_REQUEST, _LONG_REQUEST = 600, 1500
+_RECENT = 20
+_TELLING = 140
+_MOST_TURNS, _MOST_SPOKEN, _MOST_SENTENCES = 400, 1000, 200
+
+
+def items(facts: Facts) -> Iterator[Item]:
+    """Everything the talk of a transcript gives, ranked."""
+    turns = [turn for turn in facts.turns if turn.request or turn.said]
+    turns = [turn for turn in turns if not turn.idle] or turns
+    if not turns:
+        return
+    current = _current(turns)
+    yield from _focus(turns, current)
+    yield from _ended(turns, current)
+    yield from _asked_back(turns[-1])
+    recent = [each for turn in turns[-3:] for each in turn.said[-_RECENT:]]
+    yield from newest_first(ISSUES, 9, 5, _open_points(recent), share=30)
+    yield from newest_first(CONTEXT, 12, 3, islice(_decisions(turns), _MOST_SENTENCES), share=40)
+    yield from _wishes(turns, current)
+    yield from newest_first(CONTEXT, 23, 2, _told_on_the_way(turns), share=30)
+
+
+def _current(turns: list[Turn]) -> Turn:
+    """The turn of the last request that names a task."""
+    return next((turn for turn in reversed(turns) if not turn.trivial), turns[-1])
+
+
+def _focus(turns: list[Turn], current: Turn) -> Iterator[Item]:
+    if current.request:
+        yield Item(FOCUS, 0, current.position, USER + plain(current.request), share=170)
+    after = [turn.statement() for turn in turns if turn.position >= current.position]
+    at, said = next(((at, said) for at, said in reversed(after) if said), (0, ""))
+    if said:
+        yield Item(FOCUS, 1, at, ASSISTANT + prose(said), share=150)
+    if turns[-1] is not current and turns[-1].request and len(turns[-1].request) < 200:
+        yield Item(FOCUS, 2, turns[-1].position, USER + plain(turns[-1].request), share=40)
+    first = next((turn for turn in turns if not turn.trivial), current)
+    if first is not current and len(first.request) > 400:
+        request = shortened(one_line(plain(first.request)), 800)
+        yield Item(CONTEXT, 9, first.position, FIRST_REQUEST + request, share=60)
+
+
+def _ended(turns: list[Turn], current: Turn) -> Iterator[Item]:
+    """Each earlier request with where it ended."""
+    entries = []
+    for turn in turns[-_MOST_TURNS:]:
+        said = turn.statement()[1]
+        if turn.position >= current.position or not (said or not turn.trivial):
+            continue
+        request = "" if turn.trivial else shortened(one_line(plain(turn.request[:2000])), 200)
+        outcome = one_line(prose(said[:8000]))
+        entries.append(Entry(turn.position, outcome or request, request if outcome else ""))
+    yield from newest_first(COMPLETED, 10, 1.5, entries, share=60)
+
+
+def _asked_back(last: Turn) -> Iterator[Item]:
+    """A question the model ended on, which nobody has answered."""
+    if not last.said:
+        return
+    at, text = last.said[-1]
+    tail = prose(text).rstrip()[-600:]
+    if tail.endswith(("?", "？")):
+        question = _BREAK.split(tail)[-1]
+        if not _OFFER.search(question):
+            yield Item(ISSUES, 4, at, ASKED + question, share=50)
+
+
+def _open_points(spoken: list[tuple[int, str]]) -> Iterator[Entry]:
+    for position, text in spoken:
+        if "[ ]" in text:
+            yield from (Entry(position, found) for found in _UNCHECKED.findall(text))
+        yield from (Entry(position, sentence) for sentence in _sentences(text, _OPEN))
+
+
+def _decisions(turns: list[Turn]) -> Iterator[Entry]:
+    """Sentences that decide or give a reason; a weak cue counts only beside a name in code or a second cue."""
+    spoken = [each for turn in turns for each in ((turn.position, turn.request[:_BRIEF_REQUEST]), *turn.said)]
+    for position, text in reversed(spoken[-_MOST_SPOKEN:]):
+        for sentence in _sentences(text, _DECIDED, _DECIDED_HINTS):
+            if _decides(sentence):
+                yield Entry(position, sentence)
+
+
+def _decides(sentence: str) -> bool:
+    if sentence.endswith(("?", "？")) or _LOOKING.search(sentence):
+        return False
+    return not _WEAK.search(sentence) or "`" in sentence or len(_DECIDED.findall(sentence)) > 1
+
+
+def _told_on_the_way(turns: list[Turn]) -> Iterator[Entry]:
+    """What the model said at some length before it came to the end of a turn."""
+    for turn in turns[-_MOST_TURNS:]:
+        for position, text in turn.said[-_MOST_SENTENCES:-1]:
+            if len(text) > _TELLING:
+                yield Entry(position, one_line(prose(text[:8000])))
+
+
+def _wishes(turns: list[Turn], current: Turn) -> Iterator[Item]:
+    """What the person demanded, in their words; a brief current request stands in the focus already."""
+    brief: list[Entry] = []
+    long: list[Entry] = []
+    for turn in reversed(turns[-_MOST_TURNS:]):
+        if (turn is current and len(turn.request) < _BRIEF_REQUEST) or len(brief) > _MOST_SENTENCES:
+            continue
+        found = [
+            Entry(turn.position, each)
+            for each in _sentences(turn.request, _WISHED, _WISHED_HINTS)
+            if not _NO_WISH.search(each)
+        ]
+        if len(turn.request) > _LONG_REQUEST:
+            long.extend(found[:4])
+        else:
+            brief.extend(found)
+    yield from newest_first(CONTEXT, 11, 3, brief, share=40)
+    yield from newest_first(CONTEXT, 21, 5, long, share=40)
+
+
+def _sentences(text: str, cue: re.Pattern[str], hints: tuple[str, ...] = ()) -> Iterator[str]:
+    """The sentences of a text that hold a cue; routine announcements are left out.
+
+    One of the `hints` is in every text that holds a cue: looking for them first is many times faster.
+    """
+    if hints:
+        lower = text.lower()
+        if not any(hint in lower for hint in hints):
+            return
+    if not cue.search(text):
+        return
+    for sentence in _BREAK.split(prose(text)):
+        sentence = sentence.strip()
+        if len(sentence) > 12 and cue.search(sentence[:2000]) and not _ROUTINE.match(sentence):
+            yield one_line(sentence)
+
+
+def prose(text: str) -> str:
+    """A text without its fenced code blocks, unless it is little else, and without Markdown's emphasis."""
+    if "```" in text:
+        without = _CODE_BLOCK.sub("…", text)
+        text = without if len(without.strip(" \n…")) > 20 else text
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """A text without Markdown's marks for headings, bullets and emphasis, and without more than one blank line."""
+    return _BLANK_LINES.sub("\n\n", _MARKDOWN.sub("", text)).strip()

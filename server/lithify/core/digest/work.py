@@ -1,0 +1,167 @@
+"""Items from what was done: TODOs, commands with their outcome, errors with what followed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lithify.core.digest import failures, shell
+from lithify.core.digest.actions import CommandRun, Failure
+from lithify.core.digest.cleaning import clean, without_stamps
+from lithify.core.digest.gathering import Facts
+from lithify.core.digest.items import Entry, Item, newest_first
+from lithify.core.digest.labels import COMPLETED, COMPLETED_STATE, CONTEXT, FAILED, FAILING, ISSUES, REFUSED
+from lithify.core.digest.shortening import one_line, shortened
+from lithify.core.digest.talk import prose
+
+_CHECK = re.compile(
+    r"(?i)test|build|lint|check|mypy|ruff|tsc|compile|make|commit|push|install|migrate|deploy|release|format"
+)
+_MOST_FAILURES = 100
+_STATUS_LINE = re.compile(r"^<?/?(?:system|exited|returncode|output)\b[^\n]*>?$|^\(?no (?:content|output)\)?$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """One failure; `lasting` when it stays an issue in later turns: a failed check, not a file that was not there."""
+
+    position: int
+    text: str
+    lasting: bool
+
+
+def items(facts: Facts) -> Iterator[Item]:
+    """Everything the work of a transcript gives, ranked."""
+    yield from _todos(facts)
+    yield from _commands(facts)
+    yield from _errors(facts)
+    yield from newest_first(CONTEXT, 14, 5, _refusals(facts), share=40)
+    yield from newest_first(CONTEXT, 27, 3, _findings(facts), share=25)
+
+
+def _todos(facts: Facts) -> Iterator[Item]:
+    nth = 0
+    done: list[Entry] = []
+    for text, (position, state) in facts.todos.items():
+        line = f"[{state}] {one_line(text)}"
+        if state == COMPLETED_STATE:
+            done.append(Entry(position, line))
+        else:
+            yield Item(ISSUES, 3 + nth, position, line, share=25)
+            nth += 1
+    yield from newest_first(COMPLETED, 18, 2, done, share=20)
+
+
+def _commands(facts: Facts) -> Iterator[Item]:
+    """Commands that worked, the last run of each; what merely shows things is left out."""
+    last = {_key(run.parsed): run for run in facts.commands}
+    checks: list[Entry] = []
+    others: list[Entry] = []
+    for run in last.values():
+        if not (run.failed or run.silent or shell.only_looks(run.parsed)):
+            check = _CHECK.search(run.command[:300]) is not None
+            (checks if check else others).append(Entry(run.position, _ran(run, check)))
+    yield from newest_first(COMPLETED, 13, 4, checks, share=35)
+    yield from newest_first(COMPLETED, 22, 5, others, share=25)
+
+
+def _ran(run: CommandRun, check: bool) -> str:
+    """A command with its outcome: the last two lines of a check, the first and the last of anything else."""
+    output = run.output if len(run.output) < 4000 else f"{run.output[:1000]}\n{run.output[-3000:]}"
+    lines = [line.strip() for line in without_stamps(clean(output)).split("\n")]
+    spoken = [shortened(line, 160) for line in lines if line and not _STATUS_LINE.match(line)]
+    told = spoken[-2:] if check or len(spoken) < 2 else [spoken[0], spoken[-1]]
+    outcome = one_line("\n".join(told))
+    return f"`{shortened(one_line(run.command), 200)}`" + (f": {outcome}" if outcome else "")
+
+
+def _errors(facts: Facts) -> Iterator[Item]:
+    """Each failure: with what followed when it was got over, else as an open issue, the newest first."""
+    over, minor, active = [], [], []
+    passed = _passed(facts)
+    starts = [turn.position for turn in facts.turns if not turn.trivial]
+    for key, trouble in _failed(facts).items():
+        if passed.get(key, passed.get(key.partition("\0")[0], -1)) > trouble.position:
+            over.append(_told(facts, trouble, FAILED))
+        elif trouble.lasting or not starts or trouble.position >= starts[-1]:
+            active.append(_told(facts, trouble, FAILING))
+        else:
+            minor.append(_told(facts, trouble, FAILED))
+    yield from newest_first(ISSUES, 5, 4, active, share=60)
+    yield from newest_first(COMPLETED, 12, 5, over, share=60)
+    yield from newest_first(COMPLETED, 25, 5, minor, share=40)
+
+
+def _told(facts: Facts, trouble: _Trouble, label: str) -> Entry:
+    follow = _followed(facts, trouble.position)
+    text = label + trouble.text
+    return Entry(trouble.position, follow, lead=text) if follow else Entry(trouble.position, text)
+
+
+def _failed(facts: Facts) -> dict[str, _Trouble]:
+    """The last failure of each command, or of each tool on a path."""
+    found: dict[str, _Trouble] = {}
+    for run in [run for run in facts.commands if run.failed][-_MOST_FAILURES:]:
+        text = f"`{shortened(one_line(run.command), 160)}`: {_why(run.output)}"
+        found[_key(run.parsed)] = _Trouble(run.position, text, _CHECK.search(run.command[:300]) is not None)
+    for failure in facts.failures[-_MOST_FAILURES:]:
+        if not failures.refused(failure.output):
+            text = f"{_what(failure)}: {_why(failure.output)}"
+            found["\0" + failure.subject] = _Trouble(failure.position, text, False)
+    return found
+
+
+def _why(output: str) -> str:
+    return shortened(one_line("\n".join(failures.key_lines(output))), 300)
+
+
+def _refusals(facts: Facts) -> Iterator[Entry]:
+    """What the person did not let a tool do, and what they said then."""
+    for failure in facts.failures:
+        if failures.refused(failure.output):
+            text = REFUSED + _what(failure)
+            nth = bisect_right(facts.turns, failure.position, key=lambda turn: turn.position)
+            said = one_line(facts.turns[nth].request) if nth < len(facts.turns) else ""
+            yield Entry(failure.position, said, lead=text) if said else Entry(failure.position, text)
+
+
+def _findings(facts: Facts) -> Iterator[Entry]:
+    """What searches, pages and subagents brought, the last answer for each subject."""
+    last = {(finding.tool, finding.subject): finding for finding in facts.findings[-_MOST_FAILURES:]}
+    for finding in last.values():
+        lead = f"{finding.tool} {shortened(one_line(finding.subject), 160)}".strip()
+        yield Entry(finding.position, one_line(finding.output[:1500]), lead=lead)
+
+
+def _what(failure: Failure) -> str:
+    return f"{failure.tool} {shortened(one_line(failure.subject), 160)}".strip()
+
+
+def _passed(facts: Facts) -> dict[str, int]:
+    """Where each command, program and changed path last went well."""
+    passed: dict[str, int] = {}
+    for run in facts.commands:
+        if not run.failed:
+            passed[_key(run.parsed)] = run.position
+            passed[shell.program(run.parsed)] = run.position
+    for path, position in facts.changed_paths.items():
+        passed["\0" + path] = position
+    return passed
+
+
+def _followed(facts: Facts, position: int) -> str:
+    """What the model said first after a position, in the same turn."""
+    nth = bisect_right(facts.turns, position, key=lambda turn: turn.position) - 1
+    if nth < 0:
+        return ""
+    said = facts.turns[nth].said
+    after = bisect_right(said, position, key=lambda each: each[0])
+    return shortened(one_line(prose(said[after][1][:1500])), 240, tail=0.0) if after < len(said) else ""
+
+
+def _key(parsed: shell.Commands) -> str:
+    """One key for runs of one command: its program, then its words, without a leading change of folder."""
+    words = [" ".join(each) for each in parsed if each[0] != "cd"]
+    return f"{shell.program(parsed)}\0{' ; '.join(words)}"

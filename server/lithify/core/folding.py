@@ -1,0 +1,109 @@
+"""How a conversation too long for one request is folded: in chunks, each summary carried into the next request.
+
+Every request stays within `max_request_tokens` where the prompt leaves room at all; a message longer than a chunk
+is sent in slices under the same role. Folding never fails because a conversation is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lithify.core.kimi import sendable_texts, summary_message
+from lithify.core.messages import BYTES_PER_TOKEN, Message, role_of, utf8_length
+
+HEADER_BYTES = 64
+"""What a message's header takes at most, its number and an ordinary role included."""
+
+LEAST_CHUNK_BYTES = 512
+"""Room for new text that every request has, even when the prompt alone is over the limit."""
+
+EXPECTED_SUMMARY_BYTES = 12_000
+"""What a summary carried over is taken for, before it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The messages of one request, and those still to come after it."""
+
+    messages: tuple[Message, ...]
+    rest: tuple[Message, ...]
+
+
+def room_bytes(max_request_tokens: int, fixed_bytes: int) -> int:
+    """Bytes a request has for messages, beside `fixed_bytes` of prompt and system prompt."""
+    return max(int(max_request_tokens * BYTES_PER_TOKEN) - fixed_bytes, LEAST_CHUNK_BYTES)
+
+
+def fits(messages: Sequence[Message], max_request_tokens: int, fixed_bytes: int) -> bool:
+    """Whether one request holds all the messages; a limit of 0 means that everything fits."""
+    return max_request_tokens == 0 or sum(map(_sent_bytes, messages)) <= room_bytes(max_request_tokens, fixed_bytes)
+
+
+def carried(summary: str, room: int) -> Message:
+    """The summary of what came before as the first message of the next chunk, cut in its middle to half the room."""
+    limit = max(room // 2 - HEADER_BYTES - 100, LEAST_CHUNK_BYTES // 4)
+    if utf8_length(summary) > limit:
+        head, _ = _cut(summary, limit * 2 // 3)
+        tail = summary[-(limit // 4) :]
+        while utf8_length(head) + utf8_length(tail) + 7 > limit and tail:
+            tail = tail[len(tail) // 8 + 1 :]
+        summary = f"{head}\n[...]\n{tail}"
+    return summary_message((), summary)
+
+
+def next_chunk(messages: Sequence[Message], room: int, carry: Message | None) -> Chunk:
+    """The longest prefix of the messages that fits beside `carry`; at least one slice of a message."""
+    free = room - (_sent_bytes(carry) if carry is not None else 0)
+    free = max(free, LEAST_CHUNK_BYTES // 2)
+    taken: list[Message] = [carry] if carry is not None else []
+    first = len(taken)
+    for index, message in enumerate(messages):
+        size = _sent_bytes(message)
+        if size <= free:
+            taken.append(message)
+            free -= size
+            continue
+        if len(taken) > first and size <= room // 2:
+            return Chunk(tuple(taken), tuple(messages[index:]))
+        head, rest = _split(message, free - HEADER_BYTES)
+        if head is None and len(taken) == first:
+            head, rest = _split(message, LEAST_CHUNK_BYTES // 4)
+        taken.extend([head] if head is not None else [])
+        return Chunk(tuple(taken), (*([rest] if rest is not None else []), *messages[index + 1 :]))
+    return Chunk(tuple(taken), ())
+
+
+def count_requests(messages: Sequence[Message], max_request_tokens: int, fixed_bytes: int) -> int:
+    """How many requests the conversation will take, with summaries of the expected size in between."""
+    if fits(messages, max_request_tokens, fixed_bytes):
+        return 1
+    room = room_bytes(max_request_tokens, fixed_bytes)
+    expected = carried("x" * min(EXPECTED_SUMMARY_BYTES, room // 3), room)
+    count, rest, carry = 0, tuple(messages), None
+    while rest:
+        chunk = next_chunk(rest, room, carry)
+        count, rest, carry = count + 1, chunk.rest, expected
+    return count
+
+
+def _sent_bytes(message: Message) -> int:
+    return HEADER_BYTES + sum(utf8_length(text) for text in sendable_texts(message))
+
+
+def _split(message: Message, size_bytes: int) -> tuple[Message | None, Message | None]:
+    if size_bytes < LEAST_CHUNK_BYTES // 8:
+        return None, message
+    head, rest = _cut("".join(sendable_texts(message)), size_bytes)
+    role = role_of(message)
+    return {"role": role, "content": head}, ({"role": role, "content": rest} if rest else None)
+
+
+def _cut(text: str, size_bytes: int) -> tuple[str, str]:
+    """A text in two, the first at most that many bytes, never inside a character."""
+    if utf8_length(text) <= size_bytes:
+        return text, ""
+    head = text[:size_bytes]
+    while (over := utf8_length(head) - size_bytes) > 0:
+        head = head[: len(head) - max(over // 4, 1)]
+    return head, text[len(head) :]

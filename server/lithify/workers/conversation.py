@@ -1,0 +1,271 @@
+"""Compaction of a list of messages: plan, ask the model in one request or folded, judge the answer.
+
+The rules are in `core`; here is the order in which things happen. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from lithify.core import folding, kimi
+from lithify.core.agents import CompactionOptions
+from lithify.core.compaction_results import Preview, Stats, Summarised
+from lithify.core.conversation import InvalidRange, Noop, Plan, plan_compaction, plan_up_to, with_summary
+from lithify.core.messages import Message, counted_bytes, estimate_tokens, has_media, tokens_of_bytes, utf8_length
+from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest, Usage
+from lithify.core.outcomes import LithifyError
+from lithify.core.replies import Notice, answer_warnings
+from lithify.core.settings import Conversation
+from lithify.core.tool_groups import left_alone, unanswered
+from lithify.prompt_files.templates import ConversationPrompt
+from lithify.workers.ports import Model
+
+TARGET_SHARE = 10
+"""The offline model's answer takes at most one such part of the range, but always this many bytes:"""
+LEAST_TARGET_BYTES = 1024
+
+HALVINGS = 4
+"""How often a request that the model calls too long is folded smaller."""
+
+Progress = Callable[[str], None]
+Ask = Callable[[Model, ModelRequest], Awaitable[ModelReply | ModelFailure]]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What a compaction works with: the prompt, the limits, and how models are asked (which keeps the ledger)."""
+
+    prompt: ConversationPrompt
+    limits: Conversation
+    ask: Ask
+
+
+async def ask_directly(model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
+    """Asks a model without keeping a ledger."""
+    return await model.ask(request)
+
+
+def plan(messages: Sequence[Message], options: CompactionOptions) -> Plan | Noop:
+    """The range of a compaction. Raises LithifyError `invalid_range`."""
+    if options.up_to is not None:
+        planned = plan_up_to(messages, options.up_to, exact=options.exact)
+    else:
+        planned = plan_compaction(
+            messages,
+            start=options.start,
+            end=options.end,
+            max_preserved_messages=options.max_preserved_messages,
+            exact=options.exact,
+        )
+    if isinstance(planned, InvalidRange):
+        raise LithifyError("invalid_range", planned.message)
+    return planned
+
+
+def preview(messages: Sequence[Message], options: CompactionOptions, workshop: Workshop) -> Preview | Noop:
+    """What `summarise` would send, without asking any model. Raises LithifyError `invalid_range`."""
+    planned = plan(messages, options)
+    if isinstance(planned, Noop):
+        return planned
+    folder = _Folder(list(messages[planned.range.start : planned.range.end]), options, workshop)
+    limit = workshop.limits.max_request_tokens
+    expected = kimi.summary_message(messages, "x" * folder.target_bytes())
+    return Preview(
+        plan=planned,
+        requests=folding.count_requests(folder.messages, limit, folder.fixed_bytes) if limit else 1,
+        request=folder.first_request(limit),
+        stats=_stats(messages, with_summary(messages, planned.range, expected), 0),
+    )
+
+
+async def summarise(
+    messages: Sequence[Message],
+    options: CompactionOptions,
+    workshop: Workshop,
+    model: Model,
+    progress: Progress = lambda _: None,
+) -> Summarised | Noop:
+    """The summary of a range, and the conversation with it in place; the messages given are not changed.
+
+    Raises LithifyError: `invalid_range`, and all the ways a model fails (wire contract, section 5).
+    """
+    planned = plan(messages, options)
+    if isinstance(planned, Noop):
+        return planned
+    started = time.monotonic()
+    folder = _Folder(list(messages[planned.range.start : planned.range.end]), options, workshop)
+    reply = await folder.answer(model, progress)
+    summary = kimi.summary_message(messages, reply.text)
+    after = with_summary(messages, planned.range, summary)
+    stats = _stats(messages, after, round((time.monotonic() - started) * 1000))
+    warnings = [
+        *_prompt_warnings(workshop.prompt, options),
+        *answer_warnings(
+            reply.text, folder.prompt_text, sections_asked=options.prompt is None, stop_reason=reply.stop_reason
+        ),
+        *folder.warnings,
+        *_size_warnings(folder.messages, stats, workshop.limits),
+        *_range_warnings(messages, planned),
+    ]
+    return Summarised(
+        plan=planned,
+        summary=summary,
+        messages=after,
+        stats=stats,
+        method="offline" if reply.provider == "offline" else "model",
+        model=reply.model,
+        prompt_source=prompt_source(workshop.prompt, options),
+        usage=folder.usage,
+        warnings=tuple(warnings),
+    )
+
+
+def prompt_source(prompt: ConversationPrompt, options: CompactionOptions) -> str:
+    """Which prompt was used: `override`, or the source of the template."""
+    return "override" if options.prompt is not None else prompt.source
+
+
+class _Folder:
+    """Turns a range into requests, one after the other."""
+
+    def __init__(self, messages: list[Message], options: CompactionOptions, workshop: Workshop) -> None:
+        self.messages = messages
+        self._options = options
+        self._workshop = workshop
+        self.prompt_text = options.prompt if options.prompt is not None else workshop.prompt.text
+        closing = kimi.closing_part(self.prompt_text, workshop.prompt.instruction_intro, options.instructions)
+        self.fixed_bytes = utf8_length(closing) + utf8_length(workshop.prompt.system_prompt)
+        self.warnings: list[Notice] = []
+        self.usage: Usage | None = None
+
+    def target_bytes(self) -> int:
+        return max(sum(map(counted_bytes, self.messages)) // TARGET_SHARE, LEAST_TARGET_BYTES)
+
+    def first_request(self, limit: int) -> ModelRequest:
+        if folding.fits(self.messages, limit, self.fixed_bytes):
+            return self._request(self.messages)
+        room = folding.room_bytes(limit, self.fixed_bytes)
+        return self._request(folding.next_chunk(self.messages, room, None).messages)
+
+    async def answer(self, model: Model, progress: Progress) -> ModelReply:
+        limit = self._workshop.limits.max_request_tokens
+        for _ in range(HALVINGS):
+            outcome = await self._attempt(model, limit, progress)
+            if isinstance(outcome, ModelReply):
+                if not outcome.text.strip():
+                    raise LithifyError("empty_response", "the model answered without any text; nothing was changed")
+                return outcome
+            if outcome.type != "context_too_long":
+                raise _error(outcome)
+            sent = tokens_of_bytes(self.fixed_bytes + sum(map(counted_bytes, self.messages)))
+            limit = min(limit or sent, sent) // 2
+        raise LithifyError("model_error", "the model refuses even small parts of this conversation as too long")
+
+    async def _attempt(self, model: Model, limit: int, progress: Progress) -> ModelReply | ModelFailure:
+        self.warnings.clear()
+        self.usage = None
+        if folding.fits(self.messages, limit, self.fixed_bytes):
+            progress(f"Summarising {len(self.messages)} messages")
+            return await self._ask(model, self._request(self.messages))
+        total = folding.count_requests(self.messages, limit, self.fixed_bytes)
+        room = folding.room_bytes(limit, self.fixed_bytes)
+        rest: Sequence[Message] = self.messages
+        carry: Message | None = None
+        number = 0
+        while True:
+            chunk = folding.next_chunk(rest, room, carry)
+            number += 1
+            progress(f"Summarising part {number} of {max(total, number)}")
+            reply = await self._ask(model, self._request(chunk.messages))
+            if isinstance(reply, ModelFailure) or not chunk.rest or not reply.text.strip():
+                break
+            rest, carry = chunk.rest, folding.carried(reply.text, room)
+        self.warnings.append(
+            Notice("folded", f"The conversation was too long for one request, so it was summarised in {number} parts.")
+        )
+        return reply
+
+    async def _ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
+        reply = await self._workshop.ask(model, request)
+        if isinstance(reply, ModelReply) and reply.usage is not None:
+            self.usage = _added(self.usage, reply.usage)
+        return reply
+
+    def _request(self, messages: Sequence[Message]) -> ModelRequest:
+        options, prompt = self._options, self._workshop.prompt
+        return ModelRequest(
+            purpose="conversation",
+            system_prompt=prompt.system_prompt,
+            parts=kimi.request_parts(messages, self.prompt_text, prompt.instruction_intro, options.instructions),
+            timeout_ms=self._workshop.limits.timeout_ms,
+            model=options.model,
+            settings=options.settings,
+            messages=tuple(messages),
+            target_bytes=self.target_bytes(),
+        )
+
+
+def _added(usage: Usage | None, more: Usage) -> Usage:
+    if usage is None:
+        return more
+    return Usage(
+        input_tokens=(usage.input_tokens or 0) + (more.input_tokens or 0),
+        output_tokens=(usage.output_tokens or 0) + (more.output_tokens or 0),
+    )
+
+
+def _error(failure: ModelFailure) -> LithifyError:
+    if failure.type == "context_too_long":
+        return LithifyError("model_error", failure.message)
+    return LithifyError(failure.type, failure.message, retryable=failure.retryable)
+
+
+def _stats(before: Sequence[Message], after: Sequence[Message], duration_ms: int) -> Stats:
+    return Stats(len(before), len(after), estimate_tokens(before), estimate_tokens(after), duration_ms)
+
+
+def _prompt_warnings(prompt: ConversationPrompt, options: CompactionOptions) -> list[Notice]:
+    if prompt.exact or options.prompt is not None:
+        return []
+    how = prompt.problem or "'lithify prompts fetch' gets the exact one of kimi-cli."
+    return [Notice("prompt_fallback", f"Lithify's own compaction prompt was used. {how}")]
+
+
+def _size_warnings(compacted: Sequence[Message], stats: Stats, limits: Conversation) -> list[Notice]:
+    found = []
+    media = sum(map(has_media, compacted))
+    if media:
+        found.append(
+            Notice("media_dropped", f"{media} of the summarised messages held images or sound, which were left out.")
+        )
+    if stats.tokens_after >= stats.tokens_before:
+        grown = f"the summary is not smaller than what it replaces ({stats.tokens_before} tokens before, "
+        grown += f"{stats.tokens_after} after)"
+        if limits.refuse_larger_from and estimate_tokens(compacted) >= limits.refuse_larger_from:
+            raise LithifyError("not_smaller", f"{grown}; nothing was changed")
+        found.append(Notice("not_smaller", f"{grown[0].upper()}{grown[1:]}."))
+    return found
+
+
+def _range_warnings(messages: Sequence[Message], planned: Plan) -> list[Notice]:
+    start, end = planned.range.start, planned.range.end
+    found = []
+    for lone in left_alone(messages, start, end):
+        what, partner = ("call", "result") if lone.is_call else ("result", "call")
+        found.append(
+            Notice(
+                f"orphaned_tool_{what}",
+                f"The {what} of tool call {lone.call_id or '(without id)'} in message {lone.index} is left without its "
+                f"{partner}.",
+            )
+        )
+    for open_call in unanswered(messages, start, end):
+        found.append(
+            Notice(
+                "open_tool_call",
+                f"Tool call {open_call.call_id or '(without id)'} in message {open_call.index} had no result yet.",
+            )
+        )
+    return found

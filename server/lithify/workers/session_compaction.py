@@ -1,0 +1,190 @@
+"""Compaction of a live session: read, summarise while the session may grow, apply; and its undoing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lithify.core.agents import CompactionCommand, CompactionOptions, resolved_options
+from lithify.core.compaction_results import Preview, Summarised
+from lithify.core.conversation import Noop
+from lithify.core.messages import Message, tokens_of_bytes, utf8_length
+from lithify.core.model_calls import ModelCall, ModelFailure, ModelReply, ModelRequest
+from lithify.core.outcomes import LithifyError
+from lithify.core.sessions import Changed, NewCompaction, SessionInfo, Undone
+from lithify.core.settings import Settings
+from lithify.prompt_files.templates import ConversationPrompt
+from lithify.workers import conversation
+from lithify.workers.ports import Model, Store
+from lithify.workers.sessions import SessionKeeper
+
+RunOnStorage = Callable[[Callable[[Store], Any]], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A compaction that was applied, and the session after it."""
+
+    compaction_id: str
+    summarised: Summarised
+    changed: Changed
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    info: SessionInfo
+    messages: list[Message]
+
+
+class SessionCompactor:
+    """Compacts live sessions, one compaction at a time for each. Raises LithifyError for every failure."""
+
+    def __init__(
+        self,
+        run: RunOnStorage,
+        keeper: SessionKeeper,
+        settings: Callable[[], Settings],
+        choose_model: Callable[[], Model | ModelFailure],
+        find_prompt: Callable[[], ConversationPrompt],
+        now: Callable[[], str],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._run = run
+        self._keeper = keeper
+        self._settings = settings
+        self._choose_model = choose_model
+        self._find_prompt = find_prompt
+        self._now = now
+        self._new_id = new_id
+        self._running: set[str] = set()
+
+    async def preview(self, session_id: str, command: CompactionCommand) -> Preview | Noop:
+        """What a compaction would send; no model is called, nothing is changed."""
+        read = await self._run(lambda store: self._read(store, session_id))
+        return conversation.preview(read.messages, self._options(read, command), self._workshop())
+
+    async def compact(
+        self, session_id: str, command: CompactionCommand, progress: conversation.Progress
+    ) -> Compacted | Noop:
+        """Compacts a session. What is appended meanwhile is kept after the tail; a changed range is `stale`."""
+        if session_id in self._running:
+            raise LithifyError("busy", f"a compaction of session {session_id} is already running")
+        self._running.add(session_id)
+        try:
+            read = await self._run(lambda store: self._read(store, session_id))
+            options = self._options(read, command)
+            if isinstance(planned := conversation.plan(read.messages, options), Noop):
+                return planned
+            summarised = await conversation.summarise(read.messages, options, self._workshop(), self._model(), progress)
+            if isinstance(summarised, Noop):
+                return summarised
+            return await self._apply(session_id, read, options, summarised)
+        finally:
+            self._running.discard(session_id)
+
+    async def undo(self, session_id: str, compaction_id: str | None) -> Undone:
+        """Takes a compaction back, the newest that still can be by default."""
+        if session_id in self._running:
+            raise LithifyError("busy", f"a compaction of session {session_id} is running; undo when it has ended")
+
+        def undo(store: Store) -> Undone:
+            with store.transaction():
+                self._keeper.found(store, session_id)
+                return store.compactions.undo(session_id, compaction_id, self._now())
+
+        undone: Undone = await self._run(undo)
+        return undone
+
+    def _read(self, store: Store, session_id: str) -> _Read:
+        return _Read(self._keeper.found(store, session_id), store.sessions.messages(session_id))
+
+    def _workshop(self) -> conversation.Workshop:
+        return conversation.Workshop(self._find_prompt(), self._settings().conversation, self._ask)
+
+    def _options(self, read: _Read, command: CompactionCommand) -> CompactionOptions:
+        anchor = command.up_to
+        if command.up_to_id is not None:
+            anchor = _index_of(read.messages, command.up_to_id, read.info.session_id)
+        return resolved_options(command, read.info, self._settings().conversation, anchor)
+
+    def _model(self) -> Model:
+        model = self._choose_model()
+        if isinstance(model, ModelFailure):
+            failure_type = "model_error" if model.type == "context_too_long" else model.type
+            raise LithifyError(failure_type, model.message, retryable=model.retryable)
+        return model
+
+    async def _ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
+        outcome = "cancelled"
+        reply = None
+        try:
+            reply = await model.ask(request)
+            outcome = "answered" if isinstance(reply, ModelReply) else reply.type
+            return reply
+        finally:
+            call = _ledger_line(model, request, reply, self._now(), outcome)
+            self._note(call)
+
+    def _note(self, call: ModelCall) -> None:
+        noting = asyncio.ensure_future(self._run(lambda store: store.note_model_call(call)))
+        noting.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _apply(
+        self, session_id: str, read: _Read, options: CompactionOptions, summarised: Summarised
+    ) -> Compacted:
+        compaction_id = self._new_id()
+        new = NewCompaction(
+            compaction_id=compaction_id,
+            at=self._now(),
+            range=summarised.plan.range,
+            exact=options.exact,
+            before=read.messages,
+            summary=summarised.summary,
+            stats=asdict(summarised.stats),
+            keep_originals=self._settings().conversation.keep_originals,
+        )
+
+        def apply(store: Store) -> Changed:
+            with store.transaction():
+                self._keeper.found(store, session_id)
+                return store.compactions.apply(session_id, new)
+
+        return Compacted(compaction_id, summarised, await self._run(apply))
+
+
+def _index_of(messages: list[Message], message_id: str, session_id: str) -> int:
+    found = [index for index, message in enumerate(messages) if message.get("id") == message_id]
+    if not found:
+        raise LithifyError("unknown_message", f"session {session_id} has no message with the id {message_id!r}")
+    if len(found) > 1:
+        raise LithifyError(
+            "unknown_message",
+            f"session {session_id} has {len(found)} messages with the id {message_id!r}, at {found}; give the index",
+        )
+    return found[0]
+
+
+def _ledger_line(
+    model: Model, request: ModelRequest, reply: ModelReply | ModelFailure | None, at: str, outcome: str
+) -> ModelCall:
+    size = utf8_length(request.system_prompt) + sum(map(utf8_length, request.parts))
+    tokens = tokens_of_bytes(size)
+    answering = request.model
+    if isinstance(reply, ModelReply):
+        tokens += tokens_of_bytes(utf8_length(reply.text))
+        answering = reply.model or answering
+        if reply.usage is not None and reply.usage.input_tokens is not None:
+            tokens = reply.usage.input_tokens + (reply.usage.output_tokens or 0)
+    return ModelCall(
+        at=at,
+        purpose=request.purpose,
+        provider=model.name,
+        model=answering,
+        host=None,
+        size_bytes=size,
+        tokens=tokens,
+        user_initiated=request.user_initiated,
+        outcome=outcome,
+    )
