@@ -1,0 +1,132 @@
+"""Builds everything from the settings; the only place that names concrete classes."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+
+from lithify.core.events import EventResult
+from lithify.core.model_calls import ModelFailure
+from lithify.core.projects import BufferSize, Project, ProjectCounts
+from lithify.core.settings import Settings
+from lithify.core.status import BufferStatus, buffer_status
+from lithify.llm.choice import choose_model
+from lithify.llm.editor import Client, EditorModel
+from lithify.llm.offline import OfflineModel
+from lithify.prompt_files.templates import ConversationPrompt, find_conversation_prompt, user_prompts_dir
+from lithify.storage.paths import data_dir
+from lithify.storage.projects import find_project, path_of
+from lithify.storage.store import open_store
+from lithify.workers.ingestion import EventBatch, Ingestion
+from lithify.workers.ports import Model, Store
+from lithify.workers.session_compaction import SessionCompactor
+from lithify.workers.sessions import SessionKeeper
+from lithify.workers.storage_thread import StorageThread
+
+USER = "user"
+
+
+def now() -> str:
+    """The time, as stored and sent: ISO 8601 in UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def new_id() -> str:
+    """A new ULID."""
+    from ulid import ULID
+
+    return str(ULID())
+
+
+def actor_id() -> str:
+    """The operating system's name for the user, at most 128 characters."""
+    try:
+        return getpass.getuser()[:128] or USER
+    except (OSError, KeyError):
+        return USER
+
+
+def find_prompt() -> ConversationPrompt:
+    """The prompt that conversations are compacted with."""
+    return find_conversation_prompt(user_prompts_dir())
+
+
+def project_finder(workspace_folders: Sequence[str]) -> Callable[[str | None], Project]:
+    """Finds the project of a path or URI; None means the first workspace folder, else the working folder."""
+    folders = tuple(path_of(folder) for folder in workspace_folders)
+    default = folders[0] if folders else os.getcwd()
+    home = str(Path.home())
+
+    @lru_cache(maxsize=1024)
+    def find(named: str | None) -> Project:
+        path = default if named is None else os.path.join(default, os.path.expanduser(path_of(named)))
+        return find_project(path, folders, home)
+
+    return find
+
+
+@dataclass(slots=True)
+class Hooks:
+    """What the assembled parts ask back, each read anew at every call."""
+
+    settings: Callable[[], Settings]
+    find_project: Callable[[str | None], Project]
+    on_change: Callable[[Project], None]
+    client: Client | None
+
+
+class Lithify:
+    """The assembled parts of one server process."""
+
+    def __init__(self, hooks: Hooks, environment: dict[str, str]) -> None:
+        self._hooks = hooks
+        self.data_dir = data_dir(hooks.settings().data_dir, environment)
+        self.ingestion = Ingestion(hooks.settings, hooks.find_project, hooks.on_change)
+        self.storage: StorageThread[EventBatch, list[EventResult]] = StorageThread(
+            lambda: open_store(self.data_dir, now), self.ingestion.handle
+        )
+        self.sessions = SessionKeeper(hooks.settings, self.ingestion, now, new_id, actor_id(), hooks.on_change)
+        self._editor = EditorModel(hooks.client, new_id) if hooks.client is not None else None
+        self._offline = OfflineModel()
+        self.compactor = SessionCompactor(
+            self.storage.run, self.sessions, hooks.settings, self.choose_model, find_prompt, now, new_id
+        )
+
+    def choose_model(self) -> Model | ModelFailure:
+        """The model that the next call goes to."""
+        return choose_model(self._hooks.settings().model, self._editor, self._offline)
+
+    def feed_waiting(self) -> None:
+        """Stages events that an earlier process left outside their buffers."""
+
+        def feed(store: Store) -> None:
+            for project_id in store.events.waiting_projects():
+                store.events.feed(project_id, self._hooks.settings().buffer.ceiling_bytes)
+
+        self.storage.submit(feed)
+
+    async def status(self, project: Project) -> BufferStatus:
+        """The state of a project's buffer now; `degraded`, with the reason, when it cannot be read."""
+        problem = self.storage.problem
+
+        def read(store: Store) -> BufferStatus:
+            hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
+            return buffer_status(
+                project,
+                store.events.size(project.project_id),
+                store.events.counts(project.project_id),
+                store.model_use_since(hour_ago),
+                store.events.disk_error(project.project_id) or problem,
+                self._hooks.settings(),
+            )
+
+        try:
+            return await self.storage.run(read)
+        except Exception as error:  # noqa: BLE001 - a status is answered whatever is broken
+            nothing = ProjectCounts(waiting=0, records=0, recording=True)
+            return buffer_status(project, BufferSize(0, 0), nothing, (0, 0), str(error), self._hooks.settings())

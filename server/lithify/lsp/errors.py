@@ -1,0 +1,74 @@
+"""Failures as JSON-RPC errors (wire contract, section 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from lithify.core.outcomes import LithifyError
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+SERVER_NOT_INITIALIZED = -32002
+REQUEST_FAILED = -32803
+CONTENT_MODIFIED = -32801
+REQUEST_CANCELLED = -32800
+
+_INVALID = frozenset(
+    {
+        "unknown_session",
+        "unknown_message",
+        "unknown_compaction",
+        "unknown_draft",
+        "unknown_record",
+        "invalid_range",
+        "invalid_params",
+        "unsupported_document",
+    }
+)
+
+
+def response_error(error: LithifyError) -> dict[str, Any]:
+    """The `error` member of an answer: code, message, `data.type` and `data.retryable`."""
+    data = {"type": error.type, "retryable": error.retryable}
+    return {"code": _code(error.type), "message": error.message, "data": data}
+
+
+def plain_error(code: int, message: str) -> dict[str, Any]:
+    """The `error` member for what the contract leaves to LSP."""
+    return {"code": code, "message": message}
+
+
+def invalid_params(error: ValidationError, where: str) -> LithifyError:
+    """A shape that does not fit, told by its fields in the wire's own names."""
+    return LithifyError("invalid_params", f"{where}: {field_problems(error)}")
+
+
+def field_problems(error: ValidationError) -> str:
+    """Every field that does not fit, and why."""
+    return "; ".join(f"{_path(detail['loc'])}: {_words(detail['msg'])}" for detail in error.errors())
+
+
+def _code(failure_type: str) -> int:
+    if failure_type in _INVALID:
+        return INVALID_PARAMS
+    if failure_type == "stale":
+        return CONTENT_MODIFIED
+    return REQUEST_CANCELLED if failure_type == "cancelled" else REQUEST_FAILED
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    shown = ""
+    for part in location:
+        shown += f"[{part}]" if isinstance(part, int) else f".{part}" if shown else part
+    return shown or "params"
+
+
+def _words(message: str) -> str:
+    return (
+        message.removeprefix("Value error, ").replace("Input should be", "must be").replace("Field required", "missing")
+    )

@@ -1,0 +1,45 @@
+"""Commands of the wire contract that this version does not have yet: each says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ConfigDict
+
+from lithify.core.outcomes import LithifyError
+from lithify.lsp import wire
+from lithify.lsp.server import LithifyServer
+
+COMMANDS = (
+    "lithify.apply_compaction",
+    "lithify.discard_draft",
+    "lithify.extract_now",
+    "lithify.compact_buffer",
+    "lithify.search_memory",
+    "lithify.list_memory",
+    "lithify.show_memory",
+    "lithify.forget_memory",
+    "lithify.compact_memory",
+)
+REQUESTS = ("lithify/sessionDocument", "lithify/listAgentSessions")
+
+
+class Anything(wire.Wire):
+    """Params that nobody reads."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def register(server: LithifyServer) -> None:
+    """Registers the feature."""
+
+    def refuse(name: str) -> Any:
+        async def not_built(_: Anything) -> None:
+            raise LithifyError("not_built", f"{name} is not supported by this version")
+
+        return not_built
+
+    for command in COMMANDS:
+        server.protocol.on_command(command, Anything, refuse(command))
+    for method in REQUESTS:
+        server.protocol.on_request(method, Anything, refuse(method))

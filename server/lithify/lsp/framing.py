@@ -1,0 +1,59 @@
+"""The base protocol's frames: bytes in, message bodies out. Source: LSP 3.17, Base Protocol."""
+
+from __future__ import annotations
+
+import re
+
+MAX_HEADER_BYTES = 65_536
+MAX_BODY_BYTES = 1 << 30
+
+_LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+
+
+class FrameError(Exception):
+    """The stream is no longer a sequence of frames; nothing after this can be understood."""
+
+
+class FrameDecoder:
+    """Cuts a byte stream into message bodies. Header names are matched in any case, as the base protocol says."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._length: int | None = None
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The bodies that are complete with this data. Raises FrameError."""
+        self._buffer += data
+        bodies = []
+        position = 0
+        while True:
+            if self._length is None:
+                end = self._buffer.find(b"\r\n\r\n", position)
+                if end < 0:
+                    if len(self._buffer) - position > MAX_HEADER_BYTES:
+                        raise FrameError(f"no end of a header in {MAX_HEADER_BYTES} bytes")
+                    break
+                self._length = _content_length(bytes(self._buffer[position:end]))
+                position = end + 4
+            if len(self._buffer) - position < self._length:
+                break
+            bodies.append(bytes(self._buffer[position : position + self._length]))
+            position += self._length
+            self._length = None
+        del self._buffer[:position]
+        return bodies
+
+
+def _content_length(header: bytes) -> int:
+    found = _LENGTH.search(header)
+    if found is None:
+        raise FrameError("a header without a Content-Length")
+    length = int(found[1])
+    if length > MAX_BODY_BYTES:
+        raise FrameError(f"a message of {length} bytes; the limit is {MAX_BODY_BYTES}")
+    return length
+
+
+def frame(body: bytes) -> bytes:
+    """A body as it is sent."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)

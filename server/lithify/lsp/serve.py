@@ -1,0 +1,156 @@
+"""Runs the server: over standard input and output, or over TCP; ends when its editor is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from lithify.lsp.features import compaction, configuration, events, reserved, sessions, status
+from lithify.lsp.lifetime import wait_for_exit
+from lithify.lsp.server import LithifyServer
+from lithify.lsp.streams import MessageStream, Pausable, PipeWriter, read_pipe
+
+logger = logging.getLogger(__name__)
+
+FEATURES = (events, sessions, status, compaction, configuration, reserved)
+
+NESTING = 20_000
+"""Recursion limit: JSON of a user may be nested thousands of levels deep."""
+
+BACKLOG_LIMIT = 4096
+BACKLOG_SECONDS = 0.01
+FINISH_SECONDS = 1.6
+
+
+def serve_stdio(client_process_id: int | None) -> int:
+    """Serves one editor over standard input and output. Nothing but the protocol ever reaches the latter."""
+    sys.setrecursionlimit(NESTING)
+    protocol_output = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr
+
+    async def main() -> int:
+        writer = PipeWriter(protocol_output)
+        session = Session(writer, client_process_id)
+        reading = await read_pipe(sys.stdin.buffer, session.stream)
+        return await session.run(reading)
+
+    return _run(main())
+
+
+def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
+    """Serves the first editor that connects, and ends with it."""
+    sys.setrecursionlimit(NESTING)
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        first: asyncio.Future[Session] = loop.create_future()
+
+        def connected() -> asyncio.Protocol:
+            if first.done():
+                return _Refuse()
+            session = Session(None, client_process_id)
+            first.set_result(session)
+            return session.stream
+
+        server = await loop.create_server(connected, host, port)
+        address = server.sockets[0].getsockname()
+        sys.stderr.write(f"lithify: listening on {address[0]}:{address[1]}\n")
+        sys.stderr.flush()
+        session = await first
+        return await session.run(await session.stream.connected)
+
+    return _run(main())
+
+
+class Session:
+    """One editor's connection, from its first byte to its last."""
+
+    def __init__(self, writer: Any, client_process_id: int | None) -> None:
+        self.server = LithifyServer()
+        for feature in FEATURES:
+            feature.register(self.server)
+        self.stream = MessageStream(self.server.protocol.receive)
+        self._writer = writer
+        self._client_process_id = client_process_id
+
+    async def run(self, connection: Any) -> int:
+        """Serves until the editor says exit, closes its stream, or is gone; the exit code."""
+        server = self.server
+        writer = self._writer or connection
+        server.protocol.set_writer(writer)
+        self.stream.after_data = Brake(server.backlog, connection).check
+        watches = [
+            asyncio.ensure_future(_end_with_stream(server, self.stream)),
+            asyncio.ensure_future(_end_with_client(server, self._client_process_id)),
+        ]
+        code: int = await server.exit_code
+        for watch in watches:
+            watch.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FINISH_SECONDS):
+                await server.finish()
+        writer.close()
+        return code
+
+
+class _Refuse(asyncio.Protocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """One process serves one editor."""
+        transport.close()
+
+
+async def _end_with_stream(server: LithifyServer, stream: MessageStream) -> None:
+    problem = await stream.ended
+    if problem is not None:
+        logger.error("%s", problem)
+    server.stop(1)
+
+
+async def _end_with_client(server: LithifyServer, client_process_id: int | None) -> None:
+    await server.initialized
+    named = server.protocol.initialize_params.get("processId")
+    process_ids = {one for one in (client_process_id, named) if isinstance(one, int) and not isinstance(one, bool)}
+    if process_ids:
+        watches = [asyncio.ensure_future(wait_for_exit(one)) for one in process_ids]
+        await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
+        server.stop(1)
+
+
+class Brake:
+    """Reads no further while too much is queued for the disk, so that memory stays bounded."""
+
+    def __init__(self, backlog: Callable[[], int], connection: Pausable) -> None:
+        self._backlog = backlog
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._held = False
+
+    def check(self) -> None:
+        """Called after each piece of input."""
+        if not self._held and self._backlog() > BACKLOG_LIMIT:
+            self._held = True
+            self._connection.pause_reading()
+            self._loop.call_later(BACKLOG_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        if self._backlog() > BACKLOG_LIMIT // 2:
+            self._loop.call_later(BACKLOG_SECONDS, self._look_again)
+        else:
+            self._held = False
+            self._connection.resume_reading()
+
+
+def _run(main: Any) -> int:
+    """Runs to the end, then leaves at once: no thread that still works on something may hold the process."""
+    with asyncio.Runner() as runner:
+        code = int(runner.run(main))
+        logging.shutdown()
+        sys.stderr.flush()
+        os._exit(code)
+    return code

@@ -1,0 +1,193 @@
+"""The server of one editor: its settings, its workspace, its assembled parts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from typing import Any
+
+from lsprotocol import types
+from pydantic import ValidationError
+from pygls.lsp.server import LanguageServer
+
+from lithify import __version__
+from lithify.assembly import Hooks, Lithify, project_finder
+from lithify.core.projects import Project
+from lithify.core.settings import SettingProblem, Settings, read_settings, unknown_settings
+from lithify.lsp import errors, log, wire
+from lithify.lsp.editor_client import EditorClient
+from lithify.lsp.protocol import LithifyProtocol
+
+logger = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 1.0
+
+
+class LithifyServer(LanguageServer):
+    """One server process. `parts` exists from `initialize` on."""
+
+    protocol: LithifyProtocol
+
+    def __init__(self) -> None:
+        super().__init__(
+            "lithify",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.None_,
+            protocol_cls=LithifyProtocol,
+        )
+        self.settings = Settings()
+        self.initial_settings: dict[str, Any] = {}
+        self.client = wire.ClientOptions()
+        self.client_name = "unknown"
+        self.folders: tuple[str, ...] = ()
+        self.on_project_changed: Any = lambda _: None
+        self.initialized: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the editor has said `initialize`."""
+        self._kept: set[asyncio.Task[Any]] = set()
+        self.exit_code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._find_project = project_finder(())
+        self._parts: Lithify | None = None
+        self._capabilities: Any = None
+        self._loop = asyncio.get_running_loop()
+        self.protocol.on_initialize = self._initialize
+        self.protocol.on_shutdown = self._shut_down
+        self.protocol.on_exit = self.stop
+        log.set_up(self._log_to_editor)
+
+    @property
+    def parts(self) -> Lithify:
+        """The assembled parts. Raises RuntimeError before `initialize`."""
+        if self._parts is None:
+            raise RuntimeError("not initialized")
+        return self._parts
+
+    @property
+    def can_create_progress(self) -> bool:
+        """Whether the editor takes progress that we start."""
+        return self._capable("window", "workDoneProgress")
+
+    @property
+    def can_be_asked_configuration(self) -> bool:
+        """Whether the editor answers `workspace/configuration`."""
+        return self._capable("workspace", "configuration")
+
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Keeps a task that nobody waits for until it is done."""
+        self._kept.add(task)
+        task.add_done_callback(self._kept.discard)
+
+    def find_project(self, named: str | None) -> Project:
+        """The project of a path or URI; None means the first workspace folder, else the working folder."""
+        return self._find_project(named)
+
+    def set_folders(self, folders: tuple[str, ...]) -> None:
+        """Takes the workspace's folders, as URIs or paths."""
+        self.folders = folders
+        self._find_project = project_finder(folders)
+
+    def set_settings(self, settings: Settings) -> None:
+        """Puts settings in force."""
+        self.settings = settings
+        log.set_level(settings.log.level)
+
+    def show_error(self, message: str) -> None:
+        """Shows the user an error."""
+        self.protocol.tell("window/showMessage", {"type": log.ERROR_TYPE, "message": message})
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Never a pop-up: errors of ours go to the log."""
+        logger.error("%s: %s", getattr(source, "__name__", "error"), type(error).__name__)
+
+    def stop(self, code: int) -> None:
+        """Ends the process with that code, once what is queued is done."""
+        if not self.exit_code.done():
+            self.exit_code.set_result(code)
+
+    async def finish(self) -> None:
+        """Ends what runs, and stores what is queued."""
+        await asyncio.gather(*self.protocol.cancel_all(), return_exceptions=True)
+        if self._parts is not None and not self._parts.storage.close(FLUSH_SECONDS):
+            logger.error("Not everything that was queued could be stored in time")
+
+    def backlog(self) -> int:
+        """How much storage work is queued."""
+        return self._parts.storage.backlog if self._parts is not None else 0
+
+    async def _shut_down(self, ending: list[asyncio.Task[None]]) -> None:
+        """Eglot kills the server right after `exit`, so all is stored before `shutdown` is answered."""
+        await asyncio.gather(*ending, return_exceptions=True)
+        if self._parts is not None:
+            await self._parts.storage.run(lambda _: None)
+
+    def _initialize(self, params: dict[str, Any]) -> dict[str, Any] | None:
+        """Takes the settings, the folders and what the editor handles; an error when a setting is invalid."""
+        options = params.get("initializationOptions")
+        settings = read_settings(options)
+        client, client_problems = _client_options(options)
+        if isinstance(settings, list) or client_problems:
+            return invalid_settings([*(settings if isinstance(settings, list) else []), *client_problems])
+        self.client = client
+        self.initial_settings = options if isinstance(options, dict) else {}
+        info = params.get("clientInfo")
+        name = info.get("name") if isinstance(info, dict) else None
+        self.client_name = name if isinstance(name, str) and name else "unknown"
+        self.set_folders(_folders(params))
+        self.set_settings(settings)
+        for unknown in unknown_settings(options):
+            logger.warning("There is no setting lithify.%s", unknown)
+        hooks = Hooks(
+            settings=lambda: self.settings,
+            find_project=self.find_project,
+            on_change=self._project_changed,
+            client=EditorClient(self.protocol) if self.client.complete else None,
+        )
+        self._parts = Lithify(hooks, dict(os.environ))
+        self._parts.feed_waiting()
+        self._capabilities = params.get("capabilities")
+        self.initialized.set_result(None)
+        return None
+
+    def _project_changed(self, project: Project) -> None:
+        """Called from the storage thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.on_project_changed, project)
+
+    def _capable(self, *path: str) -> bool:
+        found: Any = self._capabilities
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found is True
+
+    def _log_to_editor(self, kind: int, message: str) -> None:
+        if not self._loop.is_closed():
+            params = {"type": kind, "message": message}
+            self._loop.call_soon_threadsafe(self.protocol.tell, "window/logMessage", params)
+
+
+def invalid_settings(problems: list[SettingProblem]) -> dict[str, Any]:
+    """The error that `initialize` fails with, one entry for each problem."""
+    shown = [{"setting": one.setting, "given": one.given, "expected": one.expected} for one in problems]
+    error = errors.plain_error(errors.INVALID_PARAMS, f"invalid settings: {describe(problems)}")
+    return {**error, "data": {"type": "invalid_settings", "retryable": False, "problems": shown}}
+
+
+def describe(problems: list[SettingProblem]) -> str:
+    """The problems in a sentence."""
+    return "; ".join(f"lithify.{one.setting} is {one.given!r}, expected {one.expected}" for one in problems)
+
+
+def _client_options(options: Any) -> tuple[wire.ClientOptions, list[SettingProblem]]:
+    given = options.get("client") if isinstance(options, dict) else None
+    try:
+        return wire.ClientOptions.model_validate({} if given is None else given), []
+    except ValidationError:
+        expected = "an object with complete, bufferStatus and sessionChanged, each true or false"
+        return wire.ClientOptions(), [SettingProblem("client", given, expected)]
+
+
+def _folders(params: dict[str, Any]) -> tuple[str, ...]:
+    folders = params.get("workspaceFolders")
+    uris = [one.get("uri") for one in folders if isinstance(one, dict)] if isinstance(folders, list) else []
+    named = uris or [params.get("rootUri") or params.get("rootPath")]
+    return tuple(one for one in named if isinstance(one, str) and one)

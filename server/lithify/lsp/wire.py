@@ -1,0 +1,228 @@
+"""Every message of our own on the wire: the only serialised shapes. The protocol reference is checked against this.
+
+Keys are camelCase. Messages, parts, bodies and `settingsOverrides` are the user's data: they are checked here and
+carried as the dicts they came as, unknown keys included.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+ULID_PATTERN = re.compile(r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")
+
+
+class Wire(BaseModel):
+    """A shape on the wire; unknown keys are let through, since more may be added."""
+
+    model_config = ConfigDict(alias_generator=to_camel, strict=True, frozen=True, extra="ignore")
+
+
+def _ulid(text: str) -> str:
+    if not ULID_PATTERN.match(text.upper()):
+        raise ValueError("must be a ULID (26 characters of Crockford's base 32)")
+    return text.upper()
+
+
+def _timestamp(text: str) -> str:
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be an ISO 8601 date and time with an offset") from None
+    if parsed.tzinfo is None:
+        raise ValueError("must have an offset from UTC, such as Z or +02:00")
+    return text
+
+
+def _message(message: dict[str, Any]) -> dict[str, Any]:
+    role, content = message.get("role"), message.get("content")
+    if not isinstance(role, str) or not role:
+        raise ValueError("role must be a string that is not empty")
+    if content is not None and not isinstance(content, (str, list)):
+        raise ValueError("content must be a string, a list of parts, or null")
+    if "id" in message and message["id"] is not None and not isinstance(message["id"], str):
+        raise ValueError("id must be a string")
+    return message
+
+
+Ulid = Annotated[str, AfterValidator(_ulid)]
+ShortId = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Timestamp = Annotated[str, AfterValidator(_timestamp)]
+ContentHash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-fA-F]{64}$")]
+Message = Annotated[dict[str, Any], AfterValidator(_message)]
+Json = Any
+
+
+class TextBody(Wire):
+    type: Literal["text"]
+    content: str
+
+
+class Turn(Wire):
+    role: str
+    content: str
+
+
+class MessageBody(Wire):
+    type: Literal["message"]
+    turns: list[Turn]
+
+
+class JsonBody(Wire):
+    type: Literal["json"]
+    data: Json
+
+
+class Source(Wire):
+    surface: str | None = None
+    version: str | None = None
+    client_id: str | None = None
+    project_path: str | None = None
+
+
+class Event(Wire):
+    event_id: Ulid | None = None
+    parent_event_id: Ulid | None = None
+    session_id: ShortId
+    actor_id: ShortId | None = None
+    kind: Literal["prompt", "tool_use", "session_summary", "note"]
+    body: Annotated[TextBody | MessageBody | JsonBody, Field(discriminator="type")]
+    valid_time: Timestamp | None = None
+    source: Source | None = None
+    schema_version: Literal[1] | None = None
+    content_hash: ContentHash | None = None
+
+
+class RecordEvents(Wire):
+    """`lithify/didRecordEvents` and `lithify/recordEvents`; each event is checked on its own, as `Event`."""
+
+    events: list[Json]
+
+
+class BufferStatusParams(Wire):
+    project_uri: str | None = None
+
+
+class AgentCompaction(Wire):
+    enabled: bool | None = None
+    type: str | None = None
+    max_preserved_messages: int | None = None
+    compaction_model: str | None = None
+    prompt: str | None = None
+    settings_overrides: dict[str, Json] | None = None
+
+
+class AgentConfig(Wire):
+    model: str | None = None
+    context_window: Annotated[int, Field(gt=0)] | None = None
+    compaction: AgentCompaction | None = None
+
+
+def _agent(agent: dict[str, Any] | None) -> dict[str, Any] | None:
+    if agent is not None:
+        AgentConfig.model_validate(agent)
+    return agent
+
+
+Agent = Annotated[dict[str, Any] | None, AfterValidator(_agent)]
+
+
+class DidOpenSession(Wire):
+    session_id: ShortId
+    title: str | None = None
+    agent: Agent = None
+    compaction_model: str | None = None
+    messages: list[Message]
+    project_uri: str | None = None
+    source: Source | None = None
+    record: Literal["turns", "all", "none"] | None = None
+
+
+class DidAppendMessages(Wire):
+    session_id: ShortId
+    messages: list[Message]
+
+
+class DidSpliceMessages(Wire):
+    session_id: ShortId
+    start: Annotated[int, Field(ge=0)]
+    delete_count: Annotated[int, Field(ge=0)]
+    messages: list[Message]
+
+
+class DidChangeSession(Wire):
+    session_id: ShortId
+    title: str | None = None
+    agent: Agent = None
+    compaction_model: str | None = None
+
+
+class SessionParams(Wire):
+    """`lithify/didCloseSession`, `getSession`, `deleteSession`, `sessionStatus`."""
+
+    session_id: ShortId
+
+
+class ListSessions(Wire):
+    project_uri: str | None = None
+    limit: Annotated[int, Field(gt=0, le=1000)] = 50
+    cursor: str | None = None
+
+
+class SessionActions(Wire):
+    agent: Agent = None
+
+
+class _Compaction(Wire):
+    session_id: ShortId | None = None
+    uri: str | None = None
+    instructions: str | None = None
+    prompt: str | None = None
+    compaction_model: str | None = None
+    settings_overrides: dict[str, Json] | None = None
+    exact: bool | None = None
+    dry_run: bool | None = None
+    draft: bool | None = None
+
+
+class CompactConversation(_Compaction):
+    start: int | None = None
+    end: int | None = None
+    max_preserved_messages: int | None = None
+
+
+class CompactUpToHere(_Compaction):
+    message_id: str | None = None
+    index: int | None = None
+    line: int | None = None
+    start: None = None
+    end: None = None
+
+
+class UndoCompaction(Wire):
+    session_id: ShortId | None = None
+    uri: str | None = None
+    compaction_id: str | None = None
+
+
+class SetRecording(Wire):
+    enabled: bool
+    project_uri: str | None = None
+
+
+class ExecuteCommand(Wire):
+    command: str
+    arguments: list[Json] | None = None
+    work_done_token: int | str | None = None
+
+
+class ClientOptions(Wire):
+    """`initializationOptions.client`: which of the server's own messages the editor handles."""
+
+    complete: bool = False
+    buffer_status: bool = False
+    session_changed: bool = False
