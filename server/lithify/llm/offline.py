@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from lithify.core.digest import digest
-from lithify.core.messages import text_of, tool_calls
+from lithify.core.messages import result_text, tool_calls
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
 
 
@@ -15,12 +15,12 @@ class OfflineModel:
     name = "offline"
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        """The digest of the request's messages; a failure for purposes other than a conversation, or without material."""
+        """The digest of the request's messages; a failure for other purposes, or where the messages say nothing."""
         if request.purpose != "conversation":
             return ModelFailure(
                 "not_built", f"The offline model does not serve {request.purpose} requests.", retryable=False
             )
-        if not any(tool_calls(message) or text_of(message).strip() for message in request.messages):
+        if not any(tool_calls(message) or result_text(message).strip() for message in request.messages):
             return ModelFailure("empty_response", "The messages hold no text and no tool calls.", retryable=False)
         text = await asyncio.to_thread(digest, request.messages, request.target_bytes)
         return ModelReply(text=text, provider=self.name, model=self.name, stop_reason="end")

@@ -11,7 +11,7 @@ from lithify.core.digest.labels import COMPLETED_STATE, IN_PROGRESS, PENDING
 
 _SEARCH_REPLACE = re.compile(r"^(?:<{5,9} ?SEARCH|-{5,9} SEARCH|={5,9}|>{5,9} ?REPLACE|\+{5,9} REPLACE)[^\n]*$", re.M)
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
-_CHECKBOX = re.compile(r"^\s*(?:[-*]|\d{1,3}\.)?\s*\[([ xX✓~⚡>/-]?)\]\s+(.+)$", re.M)
+_CHECKBOX = re.compile(r"^[ \t]*(?:(?:[-*]|\d{1,3}\.)[ \t]*)?\[([ xX✓~⚡>/-]?)\]\s+(.+)$", re.M)
 _STATES = {
     "completed": COMPLETED_STATE, "done": COMPLETED_STATE, "complete": COMPLETED_STATE, "finished": COMPLETED_STATE,
     "in_progress": IN_PROGRESS, "in-progress": IN_PROGRESS, "doing": IN_PROGRESS, "active": IN_PROGRESS,

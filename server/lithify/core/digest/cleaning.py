@@ -14,7 +14,7 @@ _NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?:→|\t|: ?|\| ?|\. ?)")
 _VIEW_HEADER = re.compile(
     r"^\[File: [^\]\n]*\]\n|^\(\d+ more lines (?:above|below)\)\n?|^Here's the result of running `cat -n`[^\n]*\n", re.M
 )
-_BAR = re.compile(r"[=#█▓▒░━─╸╺■●○⣿.>\-_*~ ]{12,}")
+_BAR = re.compile(r"[=#█▓▒░━─╸╺■●○⣿.>\-_*~]{12,}")
 
 _DROPPED = (
     "system-reminder|system_reminder|reminder|think|thinking|reasoning|local-command-stdout|"
@@ -63,10 +63,10 @@ def file_view(text: str) -> str:
 
 def without_reminders(output: str) -> str:
     """A tool's output without the reminders a client put into it for the model."""
-    while (start := output.find("<system-reminder>")) >= 0:
-        end = output.find("</system-reminder>", start)
-        output = output[:start] + (output[end + 18 :] if end >= 0 else "")
-    return output
+    if "<system-reminder>" not in output:
+        return output
+    first, *rest = output.split("<system-reminder>")
+    return first + "".join(piece.partition("</system-reminder>")[2] for piece in rest)
 
 
 def speech(text: str) -> tuple[str, list[str]]:

@@ -34,7 +34,7 @@ _PLACEHOLDER = re.compile(
     r"(?:- )?(?:\[[^\]]*\](?:: ?\[[^\]]*\])?|\.\.\.[\w ]*\.\.\.)|[-*] \(?[Nn](?:one|/[Aa])\)?\.?|\(none\)"
 )
 _HEADING = re.compile(
-    r"^(?:#{1,4} +(.+?)|\d{1,2}\. +([^\n:]{3,60}):|\*\*([^*\n]{3,60})\*\*:?|([A-Z][\w &/]{2,40}):) *$", re.M
+    r"^(?:#{1,4} +([^\n]+)|\d{1,2}\. +([^\n:]{3,60}):|\*\*([^*\n]{3,60})\*\*:?|([A-Z][\w &/]{2,40}):) *$", re.M
 )
 _CODE_SPAN = re.compile(r"`([^`\n]{1,300})`")
 _NO_NEWS = re.compile(r"(?i)(?:[\w ]{1,20}: *)?(?:none|n/a|nothing)\b.*", re.S)
@@ -136,7 +136,7 @@ def _parse_headed(found: Earlier, text: str) -> None:
         return
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
     for heading, end in zip(headings, ends, strict=True):
-        title = next(name for name in heading.groups() if name)
+        title = next(name for name in heading.groups() if name).strip()
         body = text[heading.end() : end].strip("\n")
         if not body.strip():
             continue

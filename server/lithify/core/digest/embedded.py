@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lithify.core.digest import fences
 from lithify.core.digest.cleaning import file_view
 
 _CLINE = re.compile(
@@ -16,7 +17,6 @@ _CLINE = re.compile(
 _ARGUMENT = re.compile(r"<(path|content|diff|command|result|question|regex|todos|line_count)>")
 _SPECSTORY = re.compile(r'<tool-use data-tool-type="([^"<>]{0,40})" data-tool-name="([^"<>]{0,80})">')
 _SUMMARY = re.compile(r"<summary>[^<\n]{0,300}</summary>")
-_FENCE = re.compile(r"^(`{3,})([^\n`]*)$", re.M)
 _CODE_SPAN = re.compile(r"`([^`\n]{1,2000})`")
 _UPDATED = re.compile(r"(?:The file|at:|Successfully modified file:) (/\S+|[A-Za-z]:\\\S+)")
 
@@ -86,49 +86,31 @@ def _split_specstory(text: str) -> Iterator[str | Markup]:
 
 
 def _specstory_use(kind: str, name: str, body: str) -> Markup:
-    prose, fences = _fences(body)
+    blocks, after = fences.split(body)
+    prose = "".join(block.before for block in blocks) + after
+    shown = [(block.info, block.content) for block in blocks]
     span = _CODE_SPAN.search(prose)
     named = span[1] if span else ""
     if kind == "shell":
-        command = named or (fences[0][1] if fences and fences[0][0] in {"bash", "sh", "shell"} else "")
-        outputs = [content for language, content in fences if content != command]
+        command = named or (shown[0][1] if shown and shown[0][0] in {"bash", "sh", "shell"} else "")
+        outputs = [content for _, content in shown if content != command]
         return Markup(name, {"command": command}, "\n".join(outputs))
     if kind == "task":
         return Markup(name, {"todos": body})
     if kind == "read":
-        return Markup(name, {"path": named}, fences[0][1] if fences else "")
+        return Markup(name, {"path": named}, shown[0][1] if shown else "")
     if kind == "write":
-        return _specstory_write(name, named, prose, fences)
-    return Markup(name, {"query": named}, "\n".join(content for _, content in fences))
+        return _specstory_write(name, named, prose, [content for _, content in shown])
+    return Markup(name, {"query": named}, "\n".join(content for _, content in shown))
 
 
-def _specstory_write(name: str, path: str, prose: str, fences: list[tuple[str, str]]) -> Markup:
+def _specstory_write(name: str, path: str, prose: str, shown: list[str]) -> Markup:
     """An exported edit shows a diff or the written text, then what the tool answered, which names the file."""
-    answer = next((content for _, content in fences if _UPDATED.search(content)), "")
+    answer = next((content for content in shown if _UPDATED.search(content)), "")
     where = _UPDATED.search(answer) or _UPDATED.search(prose)
     path = path or (where[1].rstrip(".") if where else "")
-    texts = [content for _, content in fences if content != answer]
+    texts = [content for content in shown if content != answer]
     arguments = {"path": path, "content" if name in {"Write", "write_file"} else "diff": "\n".join(texts)}
     if not texts and answer:
         arguments = {"path": path, "diff": file_view(answer.partition("edited file:\n")[2])}
     return Markup(name, arguments, "")
-
-
-def _fences(body: str) -> tuple[str, list[tuple[str, str]]]:
-    """The prose outside fenced blocks, and each block's language and content."""
-    prose: list[str] = []
-    found: list[tuple[str, str]] = []
-    at = 0
-    opened: re.Match[str] | None = None
-    for mark in _FENCE.finditer(body):
-        if opened is None:
-            prose.append(body[at : mark.start()])
-            opened = mark
-        elif len(mark[1]) >= len(opened[1]) and not mark[2].strip():
-            found.append((opened[2].strip(), body[opened.end() + 1 : mark.start()].rstrip("\n")))
-            opened, at = None, mark.end()
-    if opened is not None:
-        found.append((opened[2].strip(), body[opened.end() + 1 :].rstrip("\n")))
-    else:
-        prose.append(body[at:])
-    return "".join(prose), found

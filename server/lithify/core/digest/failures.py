@@ -33,7 +33,7 @@ _REFUSED = ("The user doesn't want to", "[Request interrupted by user", "Operati
 _TOLD = re.compile(
     r"Traceback \(most|^E {2,}|\b[A-Z]\w*(?:Error|Exception)\b|^error(?:\[\w+\])?:|^Error:|^fatal:|\bFAILED\b|^FAIL\b|"
     r"\b[1-9]\d* (?:failed|failing|errors?)\b|npm ERR!|^panic:|command not found|No such file or directory|"
-    r"Permission denied|error TS\d+|^make: \*\*\*|Segmentation fault|^\s*⨯ ",
+    r"Permission denied|error TS\d+|^make: \*\*\*|Segmentation fault|^[ \t]*⨯ ",
     re.M,
 )
 _KEY = re.compile(

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from lithify.core.digest import fences
 from lithify.core.digest.actions import FileDelete, FileEdit, FileRead, FileWrite
 from lithify.core.digest.cleaning import file_view
 from lithify.core.digest.items import Item
 from lithify.core.digest.labels import CODE, CUT, DELETED, EDITED, READ, SHOWN, UNNAMED, WRITTEN
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n`]*)$", re.M)
 _FILE_NAME = re.compile(r"[\w./@+-]*[\w-]\.[A-Za-z][A-Za-z0-9]{0,7}")
 _FIRST_COMMENT = re.compile(r"^\s*(?:#|//|--|<!--|/\*)\s*([\w./@-]+\.[A-Za-z]\w{0,7})\s*(?:-->|\*/)?\s*$")
 _CONSOLES = frozenset({"bash", "sh", "shell", "console", "text", "txt", "zsh", "powershell", "output", "log", "diff"})
@@ -36,7 +36,8 @@ class FileState:
         """Notes a change, and makes it in the known content where that is plainly possible, else forgets content
         that no longer holds: what was merely read goes, what was written stays as the version before."""
         if action.change.strip() and action.change not in self.changes:
-            self.changes = [*self.changes[-_CHANGES_KEPT + 1 :], action.change]
+            older = [change for change in self.changes if change not in action.change]
+            self.changes = [*older[-_CHANGES_KEPT + 1 :], action.change]
         content = self.content if len(self.content) <= _APPLIED_CHARS else ""
         if self.viewed:
             content, self.viewed = file_view(content), False
@@ -95,8 +96,6 @@ class Files:
 
     def shown(self, position: int, text: str) -> None:
         """Fenced code blocks in a model's words: the newest of each file name, unless a tool changed that file."""
-        if "```" not in text and "~~~" not in text:
-            return
         for path, content in _code_blocks(text):
             known = self.states.get(self._known(path))
             if known is None or known.state in {READ, SHOWN}:
@@ -109,7 +108,7 @@ class Files:
         shown = [state for state in self.states.values() if state.state == SHOWN and state.position >= 0]
         read = [state for state in self.states.values() if state.state == READ and state.position >= 0]
         past = [state for state in self.states.values() if state.position < 0]
-        yield from _blocks(changed, 8, 3, share=70)
+        yield from _blocks(changed, 8, 2, share=70)
         named = [state for state in shown if state.path != UNNAMED]
         unnamed = [state for state in shown if state.path == UNNAMED]
         yield from _blocks(named, 14, 5, share=70)
@@ -150,28 +149,17 @@ def _last(path: str) -> str:
 
 def _code_blocks(text: str) -> Iterator[tuple[str, str]]:
     """(file name or a stand-in, content) of each fenced block of three lines or more that is no console."""
-    opened: re.Match[str] | None = None
-    before = 0
-    for mark in _FENCE.finditer(text):
-        if opened is None:
-            opened = mark
-            continue
-        if mark[1][0] != opened[1][0] or len(mark[1]) < len(opened[1]) or mark[2].strip():
-            continue
-        content = text[opened.end() + 1 : mark.start()].rstrip("\n")
-        info = opened[2].strip()
-        path = _block_name(info, text[before : opened.start()], content)
-        language = info.partition(" ")[0].lower()
-        if content.count("\n") >= 2 and language not in _CONSOLES:
-            yield path or UNNAMED, content
-        opened, before = None, mark.end()
+    for block in fences.split(text)[0]:
+        language = block.info.partition(" ")[0].lower()
+        if block.content.count("\n") >= 2 and language not in _CONSOLES:
+            yield _block_name(block.info[:200], block.before[-300:], block.content) or UNNAMED, block.content
 
 
 def _block_name(info: str, before: str, content: str) -> str:
     for word in re.split(r"[\s:=\"']+", info):
         if _FILE_NAME.fullmatch(word):
             return word
-    first = _FIRST_COMMENT.match(content.partition("\n")[0])
+    first = _FIRST_COMMENT.match(content[:200].partition("\n")[0])
     if first:
         return first[1]
     lead = before.strip().rpartition("\n")[2][-120:]

@@ -32,8 +32,9 @@ _TRIVIAL = re.compile(
     r"(?i)(?:(?:ok|okay|yes|yep|yup|y|sure|continue|go on|go ahead|proceed|please|thanks|thank you|hello|hi|hey|great|"
     r"perfect|cool|nice|good|do it|next|done|no response requested)[\s,.!]*){1,4}"
 )
+_REQUEST_CHARS = 100_000
 _GREETING = re.compile(r"(?i)\s*(?:hello|hi|hey|thanks?|thank you)\b[\s,.!\w]{0,20}")
-_CONSOLE_TAIL = re.compile(r"\s*\(Open file: [^\n]*\)\n\(Current directory: [^\n]*\)\n(?:bash-)?\$\s*$")
+_CONSOLE_TAIL = re.compile(r"\(Open file: [^\n]{0,400}\)\n\(Current directory: [^\n]{0,400}\)\n(?:bash-)?\$\s*$")
 
 
 @dataclass(slots=True)
@@ -116,7 +117,7 @@ def _hear(facts: Facts, speech: Speech, summary: bool) -> None:
     elif text and not _NO_REQUEST.match(text):
         request = text.partition(_IDE_REQUEST)[2].strip() or text
         if request.endswith("$"):
-            request = _CONSOLE_TAIL.sub("", request)
+            request = _CONSOLE_TAIL.sub("", request).rstrip()
         _ask(facts, speech.position, request)
 
 
@@ -132,7 +133,8 @@ def _carry(facts: Facts, position: int, text: str) -> None:
 
 def _ask(facts: Facts, position: int, request: str) -> None:
     if facts.turns and facts.turns[-1].position == position and facts.turns[-1].request:
-        facts.turns[-1].request += "\n" + request
+        if len(facts.turns[-1].request) < _REQUEST_CHARS:
+            facts.turns[-1].request += "\n" + request
     else:
         facts.turns.append(Turn(position, request))
 

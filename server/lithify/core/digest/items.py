@@ -11,6 +11,7 @@ from lithify.core.digest.shortening import excerpt, shortened
 from lithify.core.messages import utf8_length
 
 _BODY_CHARS = 200_000
+_LEAST_BODY_BYTES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +19,8 @@ class Item:
     """One bullet, a line of the focus, or a file block.
 
     A lower `rank` goes in earlier; `position` orders the items of a section; `share` is the part of the whole
-    answer, in thousandths, that the item may take before every other item has had its turn.
-    `lead` is what the
-    text is an outcome of: a request, an error, a command.
+    answer, in thousandths, that the item may take before every other item has had its turn. `lead` is what the text
+    is an outcome of: a request, an error, a command.
     """
 
     section: str
@@ -44,7 +44,7 @@ class Item:
         )
 
     def rendered(self, limit: int) -> str:
-        """The item, once cleaned, in at most `limit` bytes of UTF-8, cut where it must be; empty when nothing useful fits."""
+        """The item in at most `limit` bytes of UTF-8, cut where it must be; empty when nothing useful fits."""
         if self.section == CODE:
             return self._file(limit)
         if self.section == FOCUS:
@@ -56,12 +56,12 @@ class Item:
         return f"- {text}" if len(text) > 1 else ""
 
     def _file(self, limit: int) -> str:
-        head = self.text
-        room = limit - len("<file>\n\n</file>") - len(head.encode())
+        room = limit - len("<file>\n\n</file>") - utf8_length(self.text)
         if room < 0:
             return ""
-        body = excerpt(self.body, room - 2) if self.body and room > 24 else ""
-        return f"<file>\n{head}{':' if body else ''}{chr(10) if body else ''}{body}\n</file>"
+        body = excerpt(self.body, room - 2) if self.body and room > _LEAST_BODY_BYTES else ""
+        after = (":\n" if "\n" in self.text else "\n") + body if body else ""
+        return f"<file>\n{self.text}{after}\n</file>"
 
 
 @dataclass(frozen=True, slots=True)

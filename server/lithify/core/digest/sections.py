@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lithify.core.digest.items import Item
-from lithify.core.digest.labels import COMPLETED, CUT, FIRST_REQUEST, FOCUS, NOTHING, SECTIONS
+from lithify.core.digest.labels import CODE, COMPLETED, CONTEXT, CUT, FIRST_REQUEST, FOCUS, NOTHING, SECTIONS
 from lithify.core.messages import utf8_length
 
-_ROUNDS = ((1, 9), (2, 3), (1, 16), (1, 24), (2, 24), (1, 40), (4, 40), (1, 1e9), (10, 1e9), (1000, 1e9))
+_ROUNDS = ((1, 9), (2, 3), (1, 16), (1, 24), (2, 24), (1, 60), (2, 60), (1, 1e9), (4, 1e9), (10, 1e9), (1000, 1e9))
 """What each round allows: how many times its share an item may take, and up to which rank items come in."""
 
 _LEAST_SHARE_BYTES = 110
+_MOST_SHARE_BYTES = {FOCUS: 2500, CODE: 700}
 _LEAST_ROOM_BYTES = 40
+_LEAST_NEW_BYTES = 90
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\n;。]\s*|Assistant: ")
 _WORDS = re.compile(r"\W+")
 
@@ -52,12 +54,13 @@ class _Filling:
             if before is None:
                 self.ranked[number] = item = item.cleaned()
             if before is None or CUT in before:
-                share = max(_LEAST_SHARE_BYTES, item.share * self.target_bytes // 1000)
-                self._show(number, item, share * growth, before or "")
+                self._show(number, item, _share_bytes(item, self.target_bytes) * growth, before or "")
 
     def _show(self, number: int, item: Item, limit: int, before: str) -> None:
         size = utf8_length(before) + 1 if before else 0
         text = item.rendered(min(limit, self.room + size - 1))
+        if not before and self.room < _LEAST_NEW_BYTES and CUT in text:
+            return
         cost = utf8_length(text) + 1 - size
         if text and cost <= self.room and (not before or cost > 0):
             self.shown[number] = text
@@ -72,22 +75,34 @@ class _Filling:
         return "\n\n".join(f"<{section}>\n{body}\n</{section}>" for section, body in bodies.items())
 
 
+def _share_bytes(item: Item, target_bytes: int) -> int:
+    """What an item may take at first: its share, but never so much that others wait for long."""
+    share = item.share * target_bytes // 1000
+    return max(_LEAST_SHARE_BYTES, min(share, _MOST_SHARE_BYTES.get(item.section, 300)))
+
+
 def _unique(items: Iterable[Item], target_bytes: int) -> list[Item]:
-    """The items without those that say what a better one says already, whole or as one of its sentences."""
+    """The items without those that say what a better one says already, or context that is a sentence of one."""
     seen: set[str] = set()
+    sentences: set[str] = set()
     kept = []
     for item in items:
-        said = (item.lead + item.text).removeprefix(FIRST_REQUEST)
-        key = _key(said)
-        if not key or key in seen:
+        key = f"{_key(item.text.removeprefix(FIRST_REQUEST))}{_key(item.lead)}"
+        if not key or key in seen or (item.section == CONTEXT and _repeats(item, sentences)):
             continue
         seen.add(key)
         kept.append(item)
         if item.section in {FOCUS, COMPLETED}:
-            sure = max(_LEAST_SHARE_BYTES, item.share * target_bytes // 1000)
+            sure = _share_bytes(item, target_bytes)
             sure = sure - 20 if item.text.isascii() else sure // 3
-            seen.update(_key(sentence) for sentence in _SENTENCE_END.split(item.text[:sure]))
+            sentences.update(_key(sentence) for sentence in _SENTENCE_END.split(item.text[:sure]))
     return kept
+
+
+def _repeats(item: Item, sentences: set[str]) -> bool:
+    """Whether each sentence of an item is one of the known sentences."""
+    said = _SENTENCE_END.split(item.text[:2000]) if not item.lead else [item.text]
+    return all(key in sentences for each in said if (key := _key(each)))
 
 
 def _key(said: str) -> str:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from lithify.core.digest import changes
 from lithify.core.digest.changes import Effect
 
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n")
+_HEREDOC = re.compile(r"<<-?[ \t]{0,9}['\"]?(\w{1,40})['\"]?[^\n]{0,500}\n")
 _TARGET = re.compile(r">\s*([^\s<>|&;]+)")
 _TOKEN = re.compile(r"&&|\|\||[;|\n]|(?:'[^']*'|\"[^\"]*\"|[^\s;|&]|&(?!&))+")
 _BREAKS = frozenset({"&&", "||", ";", "\n"})

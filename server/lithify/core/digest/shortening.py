@@ -66,7 +66,9 @@ def _by_worth(lines: list[str]) -> list[int]:
     """Line numbers, the worthiest first: the first two, then signatures of code or headings, then the rest."""
     spoken = [number for number, line in enumerate(lines) if line.strip(" \t+-=#")]
     signatures = [number for number in spoken if _SIGNATURE.match(lines[number][:200])]
-    if len(signatures) < 3:
+    if any(lines[number].startswith("```") for number in spoken):
+        signatures = [number for number in spoken if _HEADING.match(lines[number])]
+    elif len(signatures) < 3:
         signatures = [number for number in spoken[:40] if _HEADING.match(lines[number])]
     return list(dict.fromkeys([*spoken[:2], *signatures, *spoken]))
 

@@ -16,28 +16,30 @@ _CWD = re.compile(
     r"[Ww]orkspace [Pp]ath: )((?:[~/]|[A-Za-z]:[\\/])[^\n<>()'\"`]{0,300})"
 )
 _PLATFORM = re.compile(
-    r"^\s*(?:<(shell|approval_policy|sandbox_mode|network_access|os|platform)>([^<\n]{1,80})|"
+    r"^[ \t]*(?:<(shell|approval_policy|sandbox_mode|network_access|os|platform)>([^<\n]{1,80})|"
     r"((?:Platform|OS|OS Version|Shell|Default Shell|Operating System|Is directory a git repo|Git branch)[: ]+"
     r"[^\n]{1,80})$)",
     re.M | re.I,
 )
 _VERSION = re.compile(
-    r"^\s*[\"']?("
-    r"(?:requires-python|python_requires|rust-version|edition|toolchain|target-version|packageManager)[\"' ]*[:= ].{1,60}|"
-    r"go \d+\.\d+\S*|"
+    r"^[ \t]*[\"']?("
+    r"(?:requires-python|python_requires|rust-version|edition|toolchain|target-version|packageManager)[\"' ]{0,4}[:= ]"
+    r".{1,60}|"
+    r"go \d+\.\d+\S{0,40}|"
     r"(?:Python|node|npm|rustc|cargo|go version|ruby|java|gcc|Docker version|git version) ?v?\d+\.\d+[^\n]{0,40}|"
-    r"v\d+\.\d+\.\d+|\"(?:node|typescript|react|vue|next|engines)\": \"[^\"\n]{1,30}\")[,\"']*\s*$",
+    r"v\d+\.\d+\.\d+|\"(?:node|typescript|react|vue|next|engines)\": \"[^\"\n]{1,30}\")[,\"']{0,4}[ \t]*$",
     re.M,
 )
 _MANIFESTS = re.compile(
-    r"(?:^|/)(?:pyproject\.toml|package\.json|go\.mod|Cargo\.toml|requirements[\w-]*\.txt|Gemfile|pom\.xml|build\.gradle|"
-    r"\.python-version|\.nvmrc|rust-toolchain(?:\.toml)?|Makefile|docker-compose\.ya?ml|CLAUDE\.md|AGENTS\.md)$"
+    r"(?:^|/)(?:pyproject\.toml|package\.json|go\.mod|Cargo\.toml|requirements[\w-]*\.txt|Gemfile|pom\.xml|"
+    r"build\.gradle|\.python-version|\.nvmrc|rust-toolchain(?:\.toml)?|docker-compose\.ya?ml)$"
 )
 _DEPENDENCY_BLOCK = re.compile(
-    r"^(?:dependencies = \[|\s*\"dependencies\": \{|require \()\n((?:[ \t]+[^\n]*\n)*)|^\[dependencies\]\n((?:[^\[\n][^\n]*\n)*)",
+    r"^(?:dependencies = \[|[ \t]*\"dependencies\": \{|require \()\n((?:[ \t]+[^\n]*\n)*)|"
+    r"^\[dependencies\]\n((?:[^\[\n][^\n]*\n)*)",
     re.M,
 )
-_DEPENDENCY = re.compile(r"^\s*[\"']?([A-Za-z@][\w./@-]*)(?![^\n]*// indirect)", re.M)
+_DEPENDENCY = re.compile(r"^[ \t]*[\"']?([A-Za-z@][\w./@-]{0,100})(?![^\n]*// indirect)", re.M)
 _LONG_LIST = re.compile(r"^[bcdlps-][rwxsStT-]{9}\S?\s+\d+\s+\S+\s+\S+\s+[\d,]+\s+\S+\s+\S+\s+\S+\s+(.+)$", re.M)
 _ASKS = re.compile(r"version|\B-[vV]\b|\benv\b|\bpwd\b|\binfo\b")
 _CONTEXT_CHARS = 40_000

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from lithify.core.digest import fences
 from lithify.core.digest.gathering import Facts, Turn
 from lithify.core.digest.items import Entry, Item, newest_first
 from lithify.core.digest.labels import (
@@ -13,6 +14,7 @@ from lithify.core.digest.labels import (
     ASSISTANT,
     COMPLETED,
     CONTEXT,
+    CUT,
     FIRST_REQUEST,
     FOCUS,
     ISSUES,
@@ -21,9 +23,9 @@ from lithify.core.digest.labels import (
 from lithify.core.digest.shortening import one_line, shortened
 
 _DECIDED = re.compile(
-    r"(?i)\b(?:let'?s (?:use|go with|keep|switch|stick)|go(?:ing)? with|decided|decision|instead of|rather than|because|"
-    r"root cause|the reason|caused by|turns out|trade-?off|opted|switch(?:ed|ing)? (?:to|from)|prefer|no longer|"
-    r"rules out|we should|to fix|the real)\b|因為|因为|改用|決定|决定|原因"
+    r"(?i)\b(?:let'?s (?:use|go with|keep|switch|stick)|go(?:ing)? with|decided|decision|instead of|rather than|"
+    r"because|root cause|the reason|caused by|turns out|trade-?off|opted|switch(?:ed|ing)? (?:to|from)|prefer|"
+    r"no longer|rules out|we should|to fix|the real)\b|因為|因为|改用|決定|决定|原因"
 )
 _WEAK = re.compile(r"(?i)\bwe should\b|\bto fix\b|\blet'?s use\b|\bno longer\b|\bthe real\b")
 _LOOKING = re.compile(r"(?i)\bwe should (?:also |first )?(?:check|look|navigate|see|find|open|verify|start|run)")
@@ -31,13 +33,15 @@ _WISHED = re.compile(
     r"(?i)\b(?:always|never|don'?t|do not|must(?: not)?|should(?: not|n'?t)?|make sure|ensure|please use|only use|"
     r"avoid|without|at least|at most|no need to)\b|不要|必須|必须|請務必|请务必|確保|确保|不能|避免"
 )
-_NO_WISH = re.compile(r"(?i)\b(?:you don'?t need|if you (?:don'?t|can'?t)|i don'?t know|should i)\b")
+_NO_WISH = re.compile(
+    r"(?i)\b(?:you don'?t need|if you (?:don'?t|can'?t)|i don'?t know|should i|yet|for now|right now)\b"
+)
 _OPEN = re.compile(
     r"(?i)\b(?:next(?: step|,)|remaining|still (?:need|have|has|fail|miss|happen|broken)\w*|todos?(?![.\w]| list)|"
-    r"not yet|needs? to be|left to do|remember to|unresolved|to be done|should (?:still|also)|is missing|"
+    r"not yet|needs? to be|left to do|remember to|unresolved|to be done|should (?:still|also)|"
     r"not (?:been )?(?:covered|tested|done))\b"
 )
-_UNCHECKED = re.compile(r"^\s*[-*] \[ \] +(.+)$", re.M)
+_UNCHECKED = re.compile(r"^[ \t]*[-*] \[ \] +(.+)$", re.M)
 _ROUTINE = re.compile(
     r"(?i)(?:(?:now|first|next|then)?,? ?"
     r"(?:let me|let'?s|i'?ll|i will|i(?: am|'m) going to|we (?:should|need to))(?: also| first| now)? "
@@ -46,8 +50,7 @@ _ROUTINE = re.compile(
 )
 _OFFER = re.compile(r"(?i)how (?:can|may) i (?:help|assist)|anything else|help you with")
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
-_CODE_BLOCK = re.compile(r"^ {0,3}```[^\n]*\n.*?^ {0,3}```[ \t]*$", re.M | re.S)
-_MARKDOWN = re.compile(r"^\s*(?:#{1,6}|[-*]|>)\s+|\*\*|^-{3,}$|^\|[-| :]+\|\n", re.M)
+_MARKDOWN = re.compile(r"^[ \t]*(?:#{1,6}|[-*]|>)[ \t]+|\*\*|^-{3,}$|^\|[-| :]+\|\n", re.M)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
 _DECIDED_HINTS = (
     "let", "go with", "going with", "deci", "instead of", "rather than", "because", "cause", "reason", "turns out",
@@ -59,9 +62,11 @@ _WISHED_HINTS = (
     "avoid", "without", "at least", "at most", "no need", "不", "必", "請", "请", "確", "确", "避",
 )  # fmt: skip
 _BRIEF_REQUEST, _LONG_REQUEST = 600, 1500
-_RECENT = 20
+_RECENT = 3
 _TELLING = 140
-_MOST_TURNS, _MOST_SPOKEN, _MOST_SENTENCES = 400, 1000, 200
+_MANY_TURNS = 8
+_SPECIFIC = re.compile(r"\d|`")
+_MOST_TURNS, _MOST_SPOKEN, _MOST_SENTENCES = 300, 600, 200
 
 
 def items(facts: Facts) -> Iterator[Item]:
@@ -76,7 +81,7 @@ def items(facts: Facts) -> Iterator[Item]:
     yield from _asked_back(turns[-1])
     recent = [each for turn in turns[-3:] for each in turn.said[-_RECENT:]]
     yield from newest_first(ISSUES, 9, 5, _open_points(recent), share=30)
-    yield from newest_first(CONTEXT, 12, 3, islice(_decisions(turns), _MOST_SENTENCES), share=40)
+    yield from newest_first(CONTEXT, 12, 1.5, islice(_decisions(turns), _MOST_SENTENCES), share=40)
     yield from _wishes(turns, current)
     yield from newest_first(CONTEXT, 23, 2, _told_on_the_way(turns), share=30)
 
@@ -96,7 +101,7 @@ def _focus(turns: list[Turn], current: Turn) -> Iterator[Item]:
     if turns[-1] is not current and turns[-1].request and len(turns[-1].request) < 200:
         yield Item(FOCUS, 2, turns[-1].position, USER + plain(turns[-1].request), share=40)
     first = next((turn for turn in turns if not turn.trivial), current)
-    if first is not current and len(first.request) > 400:
+    if first is not current and (len(first.request) > 400 or len(turns) > _MANY_TURNS):
         request = shortened(one_line(plain(first.request)), 800)
         yield Item(CONTEXT, 9, first.position, FIRST_REQUEST + request, share=60)
 
@@ -108,7 +113,7 @@ def _ended(turns: list[Turn], current: Turn) -> Iterator[Item]:
         said = turn.statement()[1]
         if turn.position >= current.position or not (said or not turn.trivial):
             continue
-        request = "" if turn.trivial else shortened(one_line(plain(turn.request[:2000])), 200)
+        request = "" if turn.trivial else shortened(one_line(plain(turn.request[:2000])), 400)
         outcome = one_line(prose(said[:8000]))
         entries.append(Entry(turn.position, outcome or request, request if outcome else ""))
     yield from newest_first(COMPLETED, 10, 1.5, entries, share=60)
@@ -152,7 +157,8 @@ def _told_on_the_way(turns: list[Turn]) -> Iterator[Entry]:
     """What the model said at some length before it came to the end of a turn."""
     for turn in turns[-_MOST_TURNS:]:
         for position, text in turn.said[-_MOST_SENTENCES:-1]:
-            if len(text) > _TELLING:
+            specific = len(text) > 40 and _SPECIFIC.search(text[:400]) is not None
+            if (specific or len(text) > _TELLING) and not (len(text) <= _TELLING and _ROUTINE.match(text)):
                 yield Entry(position, one_line(prose(text[:8000])))
 
 
@@ -172,7 +178,7 @@ def _wishes(turns: list[Turn], current: Turn) -> Iterator[Item]:
             long.extend(found[:4])
         else:
             brief.extend(found)
-    yield from newest_first(CONTEXT, 11, 3, brief, share=40)
+    yield from newest_first(CONTEXT, 11, 1, brief, share=40)
     yield from newest_first(CONTEXT, 21, 5, long, share=40)
 
 
@@ -195,8 +201,9 @@ def _sentences(text: str, cue: re.Pattern[str], hints: tuple[str, ...] = ()) -> 
 
 def prose(text: str) -> str:
     """A text without its fenced code blocks, unless it is little else, and without Markdown's emphasis."""
-    if "```" in text:
-        without = _CODE_BLOCK.sub("…", text)
+    blocks, after = fences.split(text)
+    if blocks:
+        without = "".join(f"{block.before}{CUT}\n" for block in blocks) + after
         text = without if len(without.strip(" \n…")) > 20 else text
     return plain(text)
 

@@ -43,7 +43,7 @@ _LISTERS = frozenset(
 _DELETERS = frozenset({"delete_file", "deletefile", "remove_file", "delete"})
 _LEAST_FINDING = 40
 _WRITERS = frozenset({"create", "insert"})
-_PROMPT = re.compile(r"\n?\(Open file: [^\n]*\)\n\(Current directory: [^\n]*\)\n(?:bash-)?\$\s*$")
+_PROMPT = re.compile(r"\n?\(Open file: [^\n]{0,400}\)\n\(Current directory: [^\n]{0,400}\)\n(?:bash-)?\$\s*$")
 
 
 def act(steps: Sequence[Step]) -> Iterator[Action]:

@@ -20,6 +20,7 @@ _CHECK = re.compile(
     r"(?i)test|build|lint|check|mypy|ruff|tsc|compile|make|commit|push|install|migrate|deploy|release|format"
 )
 _MOST_FAILURES = 100
+_LEAST_ORPHAN = 200
 _STATUS_LINE = re.compile(r"^<?/?(?:system|exited|returncode|output)\b[^\n]*>?$|^\(?no (?:content|output)\)?$", re.I)
 
 
@@ -49,7 +50,7 @@ def _todos(facts: Facts) -> Iterator[Item]:
         if state == COMPLETED_STATE:
             done.append(Entry(position, line))
         else:
-            yield Item(ISSUES, 3 + nth, position, line, share=25)
+            yield Item(ISSUES, 3 + nth / 2, position, line, share=25)
             nth += 1
     yield from newest_first(COMPLETED, 18, 2, done, share=20)
 
@@ -63,7 +64,7 @@ def _commands(facts: Facts) -> Iterator[Item]:
         if not (run.failed or run.silent or shell.only_looks(run.parsed)):
             check = _CHECK.search(run.command[:300]) is not None
             (checks if check else others).append(Entry(run.position, _ran(run, check)))
-    yield from newest_first(COMPLETED, 13, 4, checks, share=35)
+    yield from newest_first(COMPLETED, 13, 3, checks, share=35)
     yield from newest_first(COMPLETED, 22, 5, others, share=25)
 
 
@@ -90,7 +91,7 @@ def _errors(facts: Facts) -> Iterator[Item]:
         else:
             minor.append(_told(facts, trouble, FAILED))
     yield from newest_first(ISSUES, 5, 4, active, share=60)
-    yield from newest_first(COMPLETED, 12, 5, over, share=60)
+    yield from newest_first(COMPLETED, 12, 2, over, share=60)
     yield from newest_first(COMPLETED, 25, 5, minor, share=40)
 
 
@@ -131,6 +132,8 @@ def _findings(facts: Facts) -> Iterator[Entry]:
     """What searches, pages and subagents brought, the last answer for each subject."""
     last = {(finding.tool, finding.subject): finding for finding in facts.findings[-_MOST_FAILURES:]}
     for finding in last.values():
+        if not finding.tool and len(finding.output) < _LEAST_ORPHAN:
+            continue
         lead = f"{finding.tool} {shortened(one_line(finding.subject), 160)}".strip()
         yield Entry(finding.position, one_line(finding.output[:1500]), lead=lead)
 
