@@ -1,0 +1,124 @@
+"""The session file of kimi-cli, `context.jsonl`: messages, and records about them, one a line.
+
+Records: `{"role": "_system_prompt", "content"}` first, `{"role": "_checkpoint", "id"}` before each step,
+`{"role": "_usage", "token_count"}` after each answer; all else is a message. Source: kimi-cli 1.52.0, as measured.
+
+A rewritten file is one that kimi-cli loads: the summary stands behind a checkpoint, the checkpoints and token counts
+of the replaced messages are gone, and the last record counts the tokens anew, because kimi-cli believes the last
+`_usage` it reads. The last line ends in a line ending, because kimi-cli appends to the file without looking.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lithify.core.conversation import Range, with_summary
+from lithify.core.messages import Message, estimate_tokens, role_of
+from lithify.transcripts.json_lines import JsonLine, first_objects, json_lines, json_of, lines_between
+from lithify.transcripts.json_text import Fault, line_ending, problems_of, skip_mark
+from lithify.transcripts.model import Transcript, TranscriptMessage, replaced_messages
+from lithify.transcripts.roles import is_chat_message
+from lithify.transcripts.summary_text import one_line, spelled_like
+
+name = "kimi-context"
+
+MESSAGE_ROLES = frozenset({"system", "user", "assistant", "tool"})
+PART_TYPES = frozenset({"text", "think", "image_url", "audio_url", "video_url"})
+_RECORDS = {"_system_prompt": ("content", str), "_checkpoint": ("id", int), "_usage": ("token_count", int)}
+"""The key each record of kimi-cli's own must hold, and its type; kimi-cli skips a record without it."""
+
+_FILE_NAME = re.compile(r"(?:.*[/\\])?context(?:_\d+)?\.jsonl")
+_NEXT_LINE = re.compile(r"[ \t]*(?:\r\n|\n|\r)([^\r\n]+)")
+
+
+def recognise(text: str, name: str) -> bool:
+    """Whether a record of kimi-cli's own is among the first lines; without one, messages in a `context.jsonl`."""
+    values = first_objects(text, strict=False)
+    if any(map(_record, values)):
+        return True
+    return _FILE_NAME.fullmatch(name) is not None and (any(map(is_chat_message, values)) or not text.strip())
+
+
+def parse(text: str) -> Transcript:
+    """Every message; also one that kimi-cli could not load, as it is the user's, with a problem that says so."""
+    lines = list(json_lines(text, strict=False))
+    messages = tuple(TranscriptMessage(line.value, line.start, line.end) for line in lines if _is_message(line.value))
+    faults = [Fault(line.start, wrong) for line in lines if (wrong := _wrong_with(line)) is not None]
+    if not (lines and skip_mark(text)):
+        return Transcript(name, messages, problems_of(text, faults))
+    faults.append(Fault(0, "a byte order mark, for which kimi-cli skips the first record"))
+    reason = "A byte order mark hides the first record from kimi-cli: save the file without it, then compact it."
+    return Transcript(name, messages, problems_of(text, faults), writable=False, read_only_reason=reason)
+
+
+def write(text: str, transcript: Transcript, start: int, end: int, summary: Message) -> str:
+    """The session with the summary in place of the messages; broken lines between them follow it."""
+    leaving = replaced_messages(transcript, start, end)
+    first, last = leaving[0], leaving[-1]
+    ending = line_ending(text, first.end)
+    kept = lines_between(text, leaving, lambda line: _record_of_line(line) not in ("_checkpoint", "_usage"))
+    left = with_summary(transcript.conversation, Range(start, end), summary)
+    before, after = text[: first.start], text[_behind_usage(text, last.end) :]
+    said = _checkpoint_line(text, first.start, last.end, ending) + spelled_like(text, first.start, first.end, summary)
+    return _ended(before + said + kept + after, ending) + _usage_line(left) + ending
+
+
+def _record(value: Any) -> str | None:
+    """The role of a sound record of kimi-cli's own, None for anything else."""
+    role = role_of(value) if isinstance(value, dict) else ""
+    key, wanted = _RECORDS.get(role, ("", object))
+    return role if key and isinstance(value.get(key), wanted) else None
+
+
+def _record_of_line(line: str) -> str | None:
+    return _record(json_of(line.strip(" \t"), strict=False)[0])
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and role_of(value) in MESSAGE_ROLES
+
+
+def _wrong_with(line: JsonLine) -> str | None:
+    if line.fault is not None or _record(line.value):
+        return line.fault
+    if _is_message(line.value):
+        return _wrong_with_message(line.value)
+    role = role_of(line.value) if isinstance(line.value, dict) else ""
+    if role in _RECORDS:
+        return f"not a record: {role} without a proper `{_RECORDS[role][0]}`"
+    return f"not a message: kimi-cli knows no role `{role}`" if role else "not a message: no object with a role"
+
+
+def _wrong_with_message(message: Message) -> str | None:
+    if "content" not in message:
+        return "kimi-cli cannot load a session with this message: it has no `content`"
+    parts = message["content"] if isinstance(message["content"], list) else []
+    types = [part.get("type") for part in parts if isinstance(part, dict)]
+    unknown = [kind for kind in types if isinstance(kind, str) and kind not in PART_TYPES]
+    return f"kimi-cli cannot load a session with this message: it knows no part `{unknown[0]}`" if unknown else None
+
+
+def _behind_usage(text: str, end: int) -> int:
+    """The end of the token counts that directly follow the message which ends here, for they count it."""
+    while (line := _NEXT_LINE.match(text, end)) and _record_of_line(line.group(1)) == "_usage":
+        end = line.start(1) + len(line.group(1).rstrip(" \t"))
+    return end
+
+
+def _checkpoint_line(text: str, start: int, end: int, ending: str) -> str:
+    """The checkpoint that has to go in front of the summary: none where one stands before the replaced text."""
+    found = [line for line in json_lines(text, strict=False) if _record(line.value) == "_checkpoint"]
+    replaced = [line.value["id"] for line in found if start < line.start < end]
+    if len(replaced) < len(found) and (found[0].start < start or not replaced):
+        return ""
+    number = replaced[0] if replaced else 0
+    return one_line({"role": "_checkpoint", "id": number}, spaced=True) + ending
+
+
+def _usage_line(messages: list[Message]) -> str:
+    return one_line({"role": "_usage", "token_count": estimate_tokens(messages)}, spaced=True)
+
+
+def _ended(text: str, ending: str) -> str:
+    return text if text.endswith(("\n", "\r")) else text + ending

@@ -1,0 +1,87 @@
+"""What every chat file format shares: messages with their places in the text, and what a format can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lithify.core.conversation import Range, kept_in_front
+from lithify.core.messages import Message, role_of
+from lithify.core.outcomes import LithifyError
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the file that could not be used, and where: `line` is 0-based, as an editor counts."""
+
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptMessage:
+    """A message, and the characters [start, end) of the text that say it, white space around it left out."""
+
+    message: Message
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """All that was found in a chat file. `read_only_reason` is one sentence, present when `writable` is false."""
+
+    format: str
+    messages: tuple[TranscriptMessage, ...]
+    problems: tuple[Problem, ...]
+    writable: bool = True
+    read_only_reason: str | None = None
+
+    @property
+    def conversation(self) -> list[Message]:
+        """The messages alone, in order."""
+        return [placed.message for placed in self.messages]
+
+
+class TranscriptFormat(Protocol):
+    """One kind of chat file. A module of this room with these four names is a format."""
+
+    @property
+    def name(self) -> str:
+        """What the format is called in settings, on the command line and in `Transcript.format`."""
+
+    def recognise(self, text: str, name: str) -> bool:
+        """Whether the text is of this format; `name` (of the file) decides only where the content does not."""
+
+    def parse(self, text: str) -> Transcript:
+        """The messages and the problems of any text whatever; never raises."""
+
+    def write(self, text: str, transcript: Transcript, start: int, end: int, summary: Message) -> str:
+        """The text with the messages [start, end) replaced by the summary; a leading system message stays.
+
+        `transcript` is the parse of this very text. Every character outside of the replaced messages stays, and so
+        does whatever lies between them and is no message. Raises LithifyError: `unsupported_document` when the
+        transcript is not writable, `invalid_range` when there is nothing to replace.
+        """
+
+
+def is_message(value: object) -> bool:
+    """Whether a JSON value is a chat message: an object with a role."""
+    return isinstance(value, dict) and bool(role_of(value))
+
+
+def replaced_messages(transcript: Transcript, start: int, end: int) -> Sequence[TranscriptMessage]:
+    """The messages that make way for the summary: those of [start, end) but a leading system message.
+
+    Raises LithifyError as `TranscriptFormat.write` says.
+    """
+    if not transcript.writable:
+        raise LithifyError("unsupported_document", transcript.read_only_reason or "The transcript is read-only.")
+    length = len(transcript.messages)
+    if not 0 <= start <= end <= length:
+        raise LithifyError("invalid_range", f"{start}..{end} does not lie within the {length} messages")
+    leaving = transcript.messages[start + kept_in_front(transcript.conversation, Range(start, end)) : end]
+    if not leaving:
+        raise LithifyError("invalid_range", f"{start}..{end} holds no message that a summary could replace")
+    return leaving

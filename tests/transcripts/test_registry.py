@@ -1,0 +1,46 @@
+"""Which format a file is of: its content decides, its name only where the content does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from lithify.transcripts.registry import FORMATS, by_name, recognise
+
+MESSAGE = '{"role":"user","content":"a"}'
+OTHER = '{"role":"admin","name":"Ann"}'
+
+
+def named(text: str, name: str) -> str | None:
+    found = recognise(text, name)
+    return None if found is None else found.name
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (f"[{MESSAGE}]", "context.jsonl", "openai-json"),
+        (f"\ufeff \n[{MESSAGE}]", "x", "openai-json"),
+        (f'{{"a": 1, "history": [{MESSAGE}]}}', "x.traj", "openai-json"),
+        (f"[\n{MESSAGE},\n{MESSAGE}\n]", "x.jsonl", "openai-json"),
+        (f"{MESSAGE}\n{MESSAGE}\n", "x.json", "openai-jsonl"),
+        (f"broken\n{MESSAGE}\n", "x", "openai-jsonl"),
+        (f'{{"role":"_checkpoint","id":0}}\n{MESSAGE}\n', "x.json", "kimi-context"),
+        (f"{MESSAGE}\n", "/home/me/.kimi/sessions/1/2/context.jsonl", "kimi-context"),
+        (f"{MESSAGE}\n", "C:\\sessions\\context_12.jsonl", "kimi-context"),
+        (f"{MESSAGE}\n", "my-context.jsonl", "openai-jsonl"),
+        ("", "context.jsonl", "kimi-context"),
+        ("", "x.jsonl", None),
+        ("[]", "x.json", None),
+        (f"[{OTHER}]", "x.json", None),
+        (f"{OTHER}\n", "x.jsonl", None),
+        ('{"messages": ["role", "content"]}', "x.json", None),
+        ("# Notes\n", "x.md", None),
+    ],
+)
+def test_a_file_is_recognised_by_its_content_first(text: str, name: str, expected: str | None) -> None:
+    assert named(text, name) == expected
+
+
+def test_every_format_is_found_by_its_name() -> None:
+    assert [by_name(one.name) for one in FORMATS] == list(FORMATS)
+    assert by_name("unknown") is None

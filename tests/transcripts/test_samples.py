@@ -1,0 +1,83 @@
+"""Real chat files are read whole and written back with nothing but the range changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lithify.transcripts import kimi_context, openai_json, openai_jsonl
+from lithify.transcripts.registry import recognise
+from tests.support import kimi_loader
+from tests.transcripts.rewriting import replaceable, rewrite
+
+HERE = Path(__file__).parent / "samples"
+SHARED = Path(__file__).parents[3] / "shared" / "transcripts"
+OPENAI = [
+    HERE / "sdk-agentic.compaction.json",
+    *sorted(SHARED.glob("openai-messages/*")),
+    *sorted(SHARED.glob("cline/*")),
+]
+KIMI = [*sorted(HERE.glob("*.context.jsonl")), *sorted(SHARED.glob("kimi-cli/*.jsonl"))]
+
+
+def read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8")
+
+
+def ranges(length: int) -> list[tuple[int, int]]:
+    return [(start, end) for start in range(0, length, 3) for end in range(start + 1, length + 1)]
+
+
+def test_each_sample_is_recognised_and_read_without_a_problem() -> None:
+    for path in [*OPENAI, *KIMI]:
+        text = read(path)
+        found = recognise(text, path.name)
+        assert found is (kimi_context if path in KIMI else openai_json), path
+        parsed = found.parse(text)
+        assert parsed.messages, path
+        assert not parsed.problems, path
+        assert parsed.writable, path
+
+
+def test_chat_files_of_other_tools_are_not_taken_for_one_of_ours() -> None:
+    for folder in ("claude-code", "codex", "copilot-cli", "gemini-cli", "specstory"):
+        for path in SHARED.glob(f"{folder}/*"):
+            assert recognise(read(path), path.name) is None, path
+
+
+def test_any_range_of_an_openai_sample_is_replaced_with_every_other_byte_kept() -> None:
+    for path in OPENAI:
+        text = read(path)
+        parsed = openai_json.parse(text)
+        for start, end in ranges(len(parsed.messages)):
+            if replaceable(parsed, start, end):
+                made = rewrite(openai_json, text, start, end)
+                assert made.text.endswith(made.tail), (path, start, end)
+
+
+def test_the_summary_in_a_pretty_printed_sample_is_indented_like_its_neighbours() -> None:
+    text = read(HERE / "sdk-agentic.compaction.json")
+    made = rewrite(openai_json, text, 0, 1, "done")
+    assert made.text.startswith(
+        made.head + '{\n\t\t\t"role": "user",\n\t\t\t"content": [\n\t\t\t\t{\n\t\t\t\t\t"type": "text",'
+    )
+    assert made.text.endswith('"text": "done"\n\t\t\t\t}\n\t\t\t]\n\t\t}' + made.tail)
+
+
+def test_any_range_of_a_kimi_sample_is_replaced_and_kimi_loads_just_that_conversation() -> None:
+    for path in KIMI:
+        text = read(path)
+        for start, end in ranges(len(kimi_context.parse(text).messages)):
+            made = rewrite(kimi_context, text, start, end)
+            session = kimi_loader.load(made.text.encode())
+            assert session.messages == made.parsed.conversation, (path, start, end)
+            assert session.skipped == [], (path, start, end)
+
+
+def test_the_lines_of_an_openai_sample_made_one_a_line_round_trip_as_json_lines() -> None:
+    import json
+
+    parsed = openai_json.parse(read(HERE / "sdk-agentic.compaction.json"))
+    text = "".join(json.dumps(message) + "\r\n" for message in parsed.conversation)
+    assert recognise(text, "chat.jsonl") is openai_jsonl
+    made = rewrite(openai_jsonl, text, 1, 3)
+    assert made.text.endswith(made.tail)
