@@ -1,0 +1,300 @@
+"""`lithify compact`: what it prints, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lithify.cli import chat_file, compact
+from lithify.core.kimi import is_summary
+from lithify.transcripts import kimi_context
+from tests.support import kimi_loader
+
+SAMPLES = Path(__file__).parents[1] / "transcripts" / "samples"
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Fix the bug in app.py. " * 20},
+    {"role": "assistant", "content": "Fixed the sign in add(). " * 20},
+    {"role": "user", "content": "Now write the tests."},
+    {"role": "assistant", "content": "Tests are written."},
+]
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps(CHAT, indent=2))
+    return path
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return Path(shutil.copy(SAMPLES / "fix-bug.context.jsonl", tmp_path / "context.jsonl"))
+
+
+def call(*arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    compact.add_parser(parser.add_subparsers())
+    args = parser.parse_args(["compact", *map(str, arguments)])
+    return int(args.run(args))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
+def test_the_summary_goes_to_standard_output_and_the_figures_to_standard_error(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(chat) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("<current_focus>")
+    assert "Compacted messages 1 to 3: 5 messages became 4, " in err
+    assert "method offline" in err
+
+
+def test_without_an_output_nothing_is_written(chat: Path) -> None:
+    before = chat.read_bytes()
+    assert call(chat) == 0
+    assert (names(chat.parent), chat.read_bytes()) == (["chat.json"], before)
+
+
+def test_an_output_holds_the_whole_conversation_in_the_format_of_the_file(chat: Path, tmp_path: Path) -> None:
+    assert call(chat, "--output", tmp_path / "out.json") == 0
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert [written[0], *written[2:]] == [CHAT[0], *CHAT[3:]]
+    assert is_summary(written[1])
+    assert json.loads(chat.read_text()) == CHAT
+
+
+def test_standard_output_can_be_the_output(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--output", "-") == 0
+    assert is_summary(json.loads(capsys.readouterr().out)[1])
+
+
+def test_up_to_compacts_the_first_messages(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--up-to", 4, "--output", "-") == 0
+    assert json.loads(capsys.readouterr().out)[2:] == CHAT[4:]
+
+
+def test_preserve_says_how_many_messages_stay(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--preserve", 1, "--output", "-") == 0
+    assert json.loads(capsys.readouterr().out)[2:] == CHAT[4:]
+
+
+def test_in_place_rewrites_the_file_and_leaves_a_backup_beside_it(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = chat.read_bytes()
+    assert call(chat, "--in-place") == 0
+    assert is_summary(json.loads(chat.read_text())[1])
+    assert (chat.parent / "chat.json.bak").read_bytes() == before
+    assert "what it held before is in chat.json.bak" in capsys.readouterr().err
+
+
+def test_a_second_rewrite_leaves_the_first_backup_alone(chat: Path) -> None:
+    assert call(chat, "--in-place") == call(chat, "--in-place", "--preserve", 1) == 0
+    assert names(chat.parent) == ["chat.json", "chat.json.bak", "chat.json.bak.1"]
+    assert json.loads((chat.parent / "chat.json.bak").read_text()) == CHAT
+
+
+def test_a_session_of_kimi_cli_is_rotated_as_kimi_cli_does_and_loads(session: Path) -> None:
+    before = session.read_bytes()
+    assert call(session, "--in-place") == 0
+    assert (session.parent / "context_1.jsonl").read_bytes() == before
+    loaded = kimi_loader.load(session.read_bytes())
+    old = kimi_context.parse(before.decode()).conversation
+    assert loaded.messages[1:] == old[-2:]
+    assert loaded.system_prompt == "You are a coding agent."
+    assert loaded.skipped == []
+
+
+def test_a_link_is_followed_to_the_file_behind_it(chat: Path, tmp_path: Path) -> None:
+    link = tmp_path / "elsewhere" / "link.json"
+    link.parent.mkdir()
+    link.symlink_to(chat)
+    assert call(link, "--in-place") == 0
+    assert link.is_symlink()
+    assert (chat.parent / "chat.json.bak").exists()
+
+
+def test_a_dry_run_shows_what_would_be_sent_and_asks_no_model(
+    chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lithify.llm.offline.OfflineModel.ask", None)
+    assert call(chat, "--dry-run", "--instructions", "keep the names") == 0
+    out, err = capsys.readouterr()
+    assert "## Message 2\nRole: user\nContent:\nFix the bug" in out
+    assert "keep the names" in out
+    assert "Would compact messages 1 to 3 of 5 in 1 request; no model was asked." in err
+
+
+def test_an_existing_output_is_refused_before_any_model_is_asked(
+    chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lithify.llm.offline.OfflineModel.ask", None)
+    assert call(chat, "--output", chat) == 1
+    assert "never overwrites a file without --in-place" in one_line(capsys)
+    assert json.loads(chat.read_text()) == CHAT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--preserve", 9), "no more user and assistant messages than are preserved"),
+        (("--preserve", 0), "--preserve 0"),
+        (("--preserve", 4), "only system messages"),
+    ],
+)
+def test_a_conversation_with_nothing_to_compact_is_left_alone(
+    chat: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[object, ...], reason: str
+) -> None:
+    assert call(chat, "--in-place", *arguments) == 0
+    assert reason in one_line(capsys)
+    assert names(chat.parent) == ["chat.json"]
+
+
+def test_with_nothing_to_compact_no_output_file_appears(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--preserve", 9, "--output", chat.parent / "out.json") == 0
+    assert "nothing was written" in one_line(capsys)
+    assert names(chat.parent) == ["chat.json"]
+
+
+def test_with_nothing_to_compact_a_pipe_gets_the_conversation_as_it_came(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(chat, "--preserve", 9, "--output", "-") == 0
+    assert capsys.readouterr().out == chat.read_text()
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was said, which is one line on standard error and nothing else."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    return err
+
+
+def test_a_number_of_messages_that_are_not_there_is_a_usage_error(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(chat, "--up-to", 6) == 2
+    assert "has 5 messages; give a number up to 5" in one_line(capsys)
+
+
+def test_standard_input_cannot_be_rewritten_in_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("-", "--in-place") == 2
+    assert "--output -" in one_line(capsys)
+
+
+@pytest.mark.parametrize("arguments", [("--model", "gpt"), ("--up-to", "0"), ("--preserve", "-1"), ("--format", "x")])
+def test_values_that_do_not_exist_are_usage_errors(
+    chat: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        call(chat, *arguments)
+    assert caught.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"[\n\xff]", "is not UTF-8 (line 2); save it as UTF-8"),
+        (b"# Notes\n", "is no chat file that Lithify knows; name its format with --format"),
+        (b"", "is no chat file that Lithify knows"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    assert call(tmp_path / "x.json") == 1
+    assert said in one_line(capsys)
+
+
+def test_a_missing_file_and_a_folder_are_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(tmp_path / "missing") == 1
+    assert "No such file" in one_line(capsys)
+    assert call(tmp_path) == 1
+    assert "s a directory" in one_line(capsys)
+
+
+def test_an_output_in_a_folder_that_is_missing_is_told_in_one_line(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(chat, "--output", chat.parent / "none" / "out.json") == 1
+    assert "make it first" in one_line(capsys)
+
+
+def test_a_broken_document_is_summarised_but_not_rewritten(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torn = chat.read_text()[:-3]
+    chat.write_text(torn)
+    assert call(chat, "--in-place") == 1
+    assert "repair the file" in one_line(capsys)
+    assert chat.read_text() == torn
+    assert call(chat) == 0
+    assert "warning: line " in capsys.readouterr().err
+
+
+def test_a_format_can_be_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "context.jsonl"
+    path.write_text("".join(json.dumps(message) + "\n" for message in CHAT))
+    assert call(path, "--format", "openai-jsonl", "--output", "-") == 0
+    assert "_usage" not in capsys.readouterr().out
+
+
+def test_every_format_can_be_named() -> None:
+    assert sorted(compact.FORMAT_NAMES) == sorted(one.name for one in chat_file.FORMATS)
+
+
+def test_a_file_that_changes_meanwhile_is_not_rewritten(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read = chat_file.read_chat_file(str(chat), None)
+    chat.write_text("[]")
+    with pytest.raises(chat_file.ChatFileError, match="was changed by another program"):
+        chat_file.rewrite(read, b"new")
+    assert chat.read_text() == "[]"
+
+
+def test_a_lone_surrogate_is_shown_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([{"role": "user", "content": "odd \ud800 text"}, *CHAT[1:]]))
+    assert call(path, "--dry-run") == 0
+    assert "\\ud800" in capsys.readouterr().out
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_shows_on_a_terminal(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert call(chat) == 0
+    assert f"Compacting {chat.name}" in terminal.getvalue().replace(f"{chat.parent}/", "").replace("\n", "")
+
+
+def test_the_command_works_as_a_filter_with_windows_line_endings_kept(session: Path) -> None:
+    windows = session.read_bytes().replace(b"\n", b"\r\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "lithify", "compact", "-", "--output", "-"],
+        input=windows,
+        capture_output=True,
+        timeout=50,
+        check=True,
+    )
+    assert b"\x1b" not in ended.stderr
+    assert ended.stdout.count(b"\n") == ended.stdout.count(b"\r\n")
+    tail = windows[windows.index(b'{"role":"user","content":"Remember') :]
+    assert tail in ended.stdout
+    assert len(kimi_loader.load(ended.stdout).messages) == 3
