@@ -343,6 +343,7 @@ def test_a_server_that_never_answers_is_given_up(place: Place, monkeypatch: pyte
     monkeypatch.setenv("PYTHONPATH", str(place.customisation))
     editor = Editor(tmp_path, deadline_seconds=0.1)
     try:
+        editor.start()
         with pytest.raises(ServerTrouble, match=r"did not answer in time \(initialize\)"):
             editor.request("initialize", {})
     finally:
@@ -354,11 +355,20 @@ def test_a_request_that_the_server_refuses_is_told_in_its_words(
 ) -> None:
     editor = Editor(tmp_path, SECONDS)
     try:
+        editor.start()
         editor.request("initialize", {"capabilities": {}})
         with pytest.raises(ServerTrouble, match="the server refused lithify/nothing: "):
             editor.request("lithify/nothing", {})
     finally:
         editor.close()
+
+
+def test_an_answer_of_an_unknown_shape_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Editor, "request", lambda *_: {"unknown": "shape"})
+    assert main.main(["demo"]) == 1
+    assert capsys.readouterr().err.startswith("lithify: the demo stopped: the server answered in a shape that the demo")
 
 
 def test_a_server_that_cannot_be_started_is_one_line(

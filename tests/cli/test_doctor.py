@@ -49,6 +49,7 @@ sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from lithify.cli.demo_editor import Editor
 folder = Path({str(place.folder)!r})
 editor = Editor(folder, {SECONDS})
+editor.start()
 editor.request("initialize", {{"capabilities": {{}}}})
 for name in ("one", "two"):
     messages = [{{"role": "user", "content": f"{{name}} {{number}}"}} for number in range(3)]
@@ -184,7 +185,7 @@ def test_a_data_folder_at_rest_stays_as_it_is(place: Place, data_dir: Path) -> N
 
 
 def test_what_a_killed_server_left_behind_stays_as_it_is(place: Place) -> None:
-    fill(place, script="editor._process.kill()")
+    fill(place, script="editor._running.kill()")
     data_dir = place.folder / "data"
     before = snapshot(data_dir)
     ended = place.run("doctor", "--data-dir", str(data_dir))

@@ -59,6 +59,11 @@ def test_the_folder_holds_the_texts_and_their_papers_and_nothing_else(release: R
     ]
 
 
+def test_folders_it_makes_are_for_the_user_alone(release: Release, target: Path) -> None:
+    fetch(release, target)
+    assert [folder.stat().st_mode & 0o777 for folder in (target, target.parent)] == [0o700, 0o700]
+
+
 def test_the_texts_are_those_of_the_wheel_byte_for_byte(release: Release, target: Path) -> None:
     fetch(release, target)
     assert read_kept(target / "kimi-cli-1.52.0", release.pin) == PROMPT

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ class ServerTrouble(Exception):
 
 
 class Editor:
-    """One connection with one server process. Used from one thread; every wait ends at the deadline.
+    """One connection with one server process, from `start` to `close`. Used from the main thread; every wait ends at
+    the deadline, which is counted from the construction.
 
     `on_progress` gets the words of each `$/progress`, `on_buffer_status` each `lithify/bufferStatusChanged`.
     """
@@ -47,14 +48,20 @@ class Editor:
         self._deadline = time.monotonic() + deadline_seconds
         self._on_progress = on_progress
         self._on_buffer_status = on_buffer_status
+        self._folder = folder
         self._errors = folder / "server-errors.txt"
         self._last_id = 0
         self._inbox: queue.SimpleQueue[Params | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._process = _started(SERVE, folder, self._errors)
+        self._process: subprocess.Popen[bytes] | None = None
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._write)]
-        for thread in self._threads:
-            thread.start()
+
+    def start(self) -> None:
+        """Starts the server. Raises OSError; a signal that comes meanwhile takes effect when it can be ended."""
+        with _signals_held():
+            self._process = _started(SERVE, self._folder, self._errors)
+            for thread in self._threads:
+                thread.start()
 
     def request(self, method: str, params: Any = None) -> Any:
         """The result of a request. Raises ServerTrouble when it is an error, or does not come in time."""
@@ -86,8 +93,10 @@ class Editor:
                 return
 
     def close(self) -> None:
-        """Ends the server: as an editor does when it answers, by force when it does not; within a few seconds."""
-        if self._process.poll() is None:
+        """Ends the server, if it was started: as an editor does when it answers, else by force; in a few seconds."""
+        if self._process is None:
+            return
+        if self._running.poll() is None:
             self._last_id += 1
             self._send({"id": self._last_id, "method": "shutdown"})
             self._send({"method": "exit"})
@@ -96,22 +105,28 @@ class Editor:
             self._signal("SIGTERM")
             if not self._ended_within(POLITE_SECONDS / 2):
                 self._signal("SIGKILL")
-                self._process.wait()
+                self._running.wait()
         for thread in self._threads:
             thread.join(POLITE_SECONDS)
 
     def _ended_within(self, seconds: float) -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(seconds)
-        return self._process.returncode is not None
+            self._running.wait(seconds)
+        return self._running.returncode is not None
+
+    @property
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise ServerTrouble("the server was not started")
+        return self._process
 
     def _signal(self, name: str) -> None:
         """To the server and all that it started."""
         with contextlib.suppress(ProcessLookupError):
             if os.name == "posix":
-                os.killpg(self._process.pid, signal.Signals[name])
+                os.killpg(self._running.pid, signal.Signals[name])
             else:
-                self._process.kill()
+                self._running.kill()
 
     def _send(self, message: Params) -> None:
         self._outbox.put(frame(json.dumps({"jsonrpc": "2.0", **message}).encode()))
@@ -139,21 +154,23 @@ class Editor:
         with contextlib.suppress(OSError):
             lines = self._errors.read_text(encoding="utf-8", errors="replace").split("\n")
             said = [line.strip() for line in lines if line.strip()]
-            return f" ({said[-1][:200]})" if said else f" (exit code {self._process.returncode})"
+            return f" ({said[-1][:200]})" if said else f" (exit code {self._running.returncode})"
         return ""
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
+        stdout = self._running.stdout
+        assert stdout is not None
         decoder = FrameDecoder()
-        with contextlib.suppress(OSError, FrameError, ValueError), self._process.stdout as stdout:
+        with contextlib.suppress(OSError, FrameError, ValueError), stdout:
             while data := os.read(stdout.fileno(), READ_BYTES):
                 for body in decoder.feed(data):
                     self._inbox.put(json.loads(body))
         self._inbox.put(None)
 
     def _write(self) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError), self._process.stdin as stdin:
+        stdin = self._running.stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError), stdin:
             while (data := self._outbox.get()) is not None:
                 stdin.write(data)
                 stdin.flush()
@@ -172,6 +189,22 @@ def _started(command: Sequence[str], folder: Path, errors: Path) -> subprocess.P
             env=environment,
             start_new_session=True,
         )
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Signals that would end the block in its middle take effect at its end."""
+    came: list[int] = []
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    heeded = [number for number in numbers if callable(signal.getsignal(number))]
+    before = [(number, signal.signal(number, lambda came_now, _: came.append(came_now))) for number in heeded]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _words(value: Params) -> str:

@@ -44,6 +44,8 @@ class Story:
             self._compact_up_to_here()
             self._compact_conversation(whole_summary)
             self._undo()
+        except (KeyError, TypeError, ValueError) as error:
+            raise ServerTrouble(f"the server answered in a shape that the demo does not know ({error!r})") from error
         finally:
             self._screen.settle()
             self._server.close()
@@ -75,6 +77,7 @@ class Story:
         self._screen.heading("Start the server", 1)
         began = time.monotonic()
         with self._screen.working("waiting for its answer"):
+            self._server.start()
             answer = self._server.request("initialize", _initialize_params(self._folder))
         self._server.notify("initialized", {})
         named = answer["serverInfo"]

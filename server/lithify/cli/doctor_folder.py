@@ -123,7 +123,7 @@ def _buffers(folder: Path, projects: Projects | None) -> Check:
     """`projects` is None where the database cannot tell."""
     known = projects or Projects()
     sizes = {file.parent.name: _size(file) for file in sorted((folder / "buffers").glob("*/buffer.ndjson"))}
-    ids = sorted({*sizes, *known.waiting}, key=lambda one: -sizes.get(one, 0))
+    ids = sorted({*sizes, *known.waiting}, key=lambda one: (-sizes.get(one, 0), known.roots.get(one, one)))
     names = {one: known.roots.get(one, one) for one in ids}
     details = {
         "buffers": [

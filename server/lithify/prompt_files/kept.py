@@ -66,7 +66,7 @@ def write_kept(target: Path, pin: Pin, prompt: KeptPrompt) -> Path:
 
     Several writers at once leave one sound folder. Raises OSError; nothing half-written stays then.
     """
-    target.mkdir(parents=True, exist_ok=True)
+    _make_private(target)
     staged = Path(tempfile.mkdtemp(prefix=f".{pin.folder_name}.", dir=target))
     try:
         _sweep_leftovers(target, pin, staged)
@@ -77,6 +77,13 @@ def write_kept(target: Path, pin: Pin, prompt: KeptPrompt) -> Path:
     finally:
         shutil.rmtree(staged, ignore_errors=True)
     return target / pin.folder_name
+
+
+def _make_private(folder: Path) -> None:
+    """The folder and those missing above it, for the user alone: the user's data comes to lie beside the prompts."""
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _judged(prompt: KeptPrompt, pin: Pin) -> KeptPrompt | Damaged:
