@@ -30,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Looks at everything; 0 when all that is needed works, else 1."""
     from lithify.cli.doctor_report import needed_works
-    from lithify.cli.output import FAILURE, fail, usage
+    from lithify.cli.output import FAILURE, drop_output, fail, usage
 
     try:
         checks = _checks(args.data_dir)
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _show(checks, as_json=args.json)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter would try again when it ends
+        drop_output()
         if isinstance(error, BrokenPipeError):
             return FAILURE
         return fail(f"the findings cannot be written: {error}; write them to a place that has room")

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from lithify import __version__
 from lithify.cli import compact, demo, doctor, prompts, serve
-from lithify.cli.output import FAILURE, USAGE
+from lithify.cli.output import FAILURE, INTERRUPTED, USAGE, drop_output, fail
 
 COMMANDS = (serve, compact, demo, doctor, prompts)
 
@@ -22,6 +22,24 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code: 0, 1 for a failure, 2 for a call that does not fit."""
+    args = _parser().parse_args(argv)
+    try:
+        code = int(args.run(args))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        drop_output()
+        if isinstance(error, BrokenPipeError):
+            return FAILURE  # whoever read has seen enough
+        return fail(f"the output cannot be written ({error.strerror or error}); send it somewhere else")
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="lithify", description="Compacts AI coding conversations, and keeps what the work taught, in any editor."
     )
@@ -29,14 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for command in COMMANDS:
         command.add_parser(subparsers)
-    args = parser.parse_args(argv)
-    try:
-        return int(args.run(args))
-    except KeyboardInterrupt:
-        print("lithify: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        return FAILURE
+    return parser
+
+
+def _interrupted() -> int:
+    print("lithify: interrupted", file=sys.stderr)
+    return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -6,19 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
-from lithify.prompt_files.fetch import AlreadyKept, Fetched, FetchFailed, fetch_kimi_prompt
-from lithify.prompt_files.pins import kimi_pin
-from lithify.prompt_files.templates import (
-    PromptListing,
-    find_conversation_prompt,
-    list_prompts,
-    user_prompts_dir,
-)
+if TYPE_CHECKING:
+    from lithify.prompt_files.templates import PromptListing
 
 _COLUMNS = ("name", "source", "state", "in use", "place")
 
@@ -43,6 +34,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fetch() -> int:
+    from lithify.prompt_files.fetch import AlreadyKept, Fetched, FetchFailed, fetch_kimi_prompt
+    from lithify.prompt_files.pins import kimi_pin
+    from lithify.prompt_files.templates import user_prompts_dir
+
     label = kimi_pin().label
     with _progress(f"Downloading {label} ..."):
         outcome = fetch_kimi_prompt(user_prompts_dir())
@@ -59,6 +54,8 @@ def _fetch() -> int:
 
 
 def _list() -> int:
+    from lithify.prompt_files.templates import find_conversation_prompt, list_prompts, user_prompts_dir
+
     prompts_dir = user_prompts_dir()
     _print_columns([_cells(listing) for listing in list_prompts(prompts_dir)])
     problem = find_conversation_prompt(prompts_dir).problem
@@ -74,6 +71,9 @@ def _cells(listing: PromptListing) -> tuple[str, ...]:
 def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
     """A table on a terminal; in a pipe plain columns, two blanks or more apart, the place last."""
     if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in _COLUMNS:
             table.add_column(column, overflow="fold", no_wrap=column != "place")
@@ -89,5 +89,7 @@ def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
 
 def _progress(text: str) -> AbstractContextManager[object]:
     """A spinner on a terminal's stderr, nothing in a pipe."""
+    from rich.console import Console
+
     console = Console(stderr=True)
     return console.status(text) if console.is_terminal else nullcontext()
