@@ -57,7 +57,7 @@ def _settings(section: type[Section], prefix: str) -> Iterator[tuple[str, Any]]:
 def _default(field: Any) -> str:
     value = field.get_default(call_default_factory=True)
     if isinstance(value, Section):
-        value = value.model_dump(by_alias=True)
+        value = value.model_dump(by_alias=True, exclude_none=True)
     if value is None or value == ():
         return "none"
     return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"

@@ -127,6 +127,7 @@ def test_only_tool_events_are_looked_at(kind: str) -> None:
         {},
         {"type": "text", "content": ".env"},
         {"type": "message", "turns": [{"role": "user", "content": ".env"}]},
+        {"type": "text", "content": "a", "data": {"tool_input": {"file_path": ".env"}}},
         {"type": "json"},
         {"type": "json", "data": [".env"]},
         {"type": "json", "data": {"tool_name": ".env", "tool_response": ".env"}},
@@ -213,6 +214,10 @@ def test_an_input_that_is_a_string_is_read_as_json_or_as_a_command(tool_input: s
     assert _named(tool_input) == ".env"
 
 
+def test_json_in_a_string_is_read_by_its_keys() -> None:
+    assert _named('{"file_path": "a.md", "content": "see .env"}') is None
+
+
 PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+see .env for more\n*** End Patch\n"
 
 
@@ -241,6 +246,7 @@ def test_the_prefix_of_a_file_in_a_diff_is_no_folder() -> None:
 def test_a_patch_that_is_the_whole_input_is_read_as_a_patch() -> None:
     assert _named(PATCH.format("a/.env")) == ".env"
     assert _named(PATCH.format("a.py")) is None
+    assert _named("--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-a\n+see .env for more\n") is None
 
 
 def test_a_patch_inside_a_command_is_read_as_a_patch() -> None:

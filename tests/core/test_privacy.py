@@ -90,6 +90,8 @@ def test_a_closing_of_any_form_ends_a_span(closing: str) -> None:
         "x < private",
         "&#6;private&#62;",
         "&#600;private&#62;",
+        "<private &#620; x",
+        "<private &#x3ec; x",
         "&#x3cc;private&gt;",
         "class A : private B<int> {};",
     ],
@@ -382,13 +384,26 @@ def test_a_scrubbed_message_is_not_changed_by_another_scrub(contents: list[str])
 # --- time -----------------------------------------------------------------------------------------------------
 
 
+CLOCK_STEP_SECONDS = time.get_clock_info("process_time").resolution
+
+
 def _best_seconds(work: Callable[[], object], runs: int = 5) -> float:
+    """The least processor time of several runs: what else the machine does in the meantime does not count."""
+
     def once() -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     return min(once() for _ in range(runs))
+
+
+def _is_linear(seconds: Callable[[int], float], size: int) -> bool:
+    """Whether four times the size takes less than six times as long, in one of five comparisons.
+
+    What is quadratic takes sixteen times as long in each of them; a busy machine disturbs one or two.
+    """
+    return any(seconds(4 * size) < 6 * seconds(size) + 0.002 + CLOCK_STEP_SECONDS for _ in range(5))
 
 
 def _nested(tags: int) -> str:
@@ -403,8 +418,11 @@ def test_a_body_of_272_kb_with_8000_nested_tags_takes_less_than_50_ms() -> None:
 
 
 def test_nested_tags_take_linear_time() -> None:
-    small, large = _nested(2_000), _nested(8_000)
-    assert _best_seconds(lambda: scrub_text(large)) < 6 * _best_seconds(lambda: scrub_text(small))
+    def seconds(tags: int) -> float:
+        text = _nested(tags)
+        return _best_seconds(lambda: scrub_text(text))
+
+    assert _is_linear(seconds, 2_000)
 
 
 @pytest.mark.parametrize("before", ["", "<private ", "<private>", "</private "])
@@ -444,7 +462,7 @@ def test_input_made_to_be_slow_takes_linear_time(before: str, unit: str) -> None
         text = before + unit * (size // len(unit)) + " private"
         return _best_seconds(lambda: scrub_text(text), runs=3)
 
-    assert seconds(120_000) < 6 * seconds(30_000) + 0.002
+    assert _is_linear(seconds, 30_000)
 
 
 def test_many_keys_that_become_equal_take_linear_time() -> None:
@@ -452,10 +470,10 @@ def test_many_keys_that_become_equal_take_linear_time() -> None:
         value = {f"<private>{index}": index for index in range(size)}
         return _best_seconds(lambda: scrub_value(value))
 
-    assert seconds(8_000) < 6 * seconds(2_000)
+    assert _is_linear(seconds, 2_000)
 
 
 def test_an_event_without_a_tag_costs_next_to_nothing() -> None:
     data = {"tool_name": "Read", "tool_input": {"file_path": "a.py", "limit": 3}, "tool_response": "x = 1\n" * 160}
     body = {"type": "json", "data": data}
-    assert _best_seconds(lambda: [scrub_body(body) for _ in range(100)]) / 100 < 0.000_020
+    assert _best_seconds(lambda: [scrub_body(body) for _ in range(100)]) / 100 < 0.000_020 + CLOCK_STEP_SECONDS

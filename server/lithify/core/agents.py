@@ -58,12 +58,7 @@ def compaction_of(info: SessionInfo, settings: Conversation) -> Mapping[str, Any
     Raises LithifyError `disabled`.
     """
     if info.agent is None:
-        default = settings.compaction
-        compaction: Any = {
-            "enabled": default.enabled,
-            "type": default.type,
-            "maxPreservedMessages": default.max_preserved_messages,
-        }
+        compaction: Any = settings.compaction.model_dump(by_alias=True)
         where = "the setting conversation.compaction"
     else:
         compaction = info.agent.get("compaction")

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lithify.core.kimi import sendable_texts, summary_message
-from lithify.core.messages import BYTES_PER_TOKEN, Message, role_of, utf8_length
+from lithify.core.messages import BYTES_PER_TOKEN, Message, role_of, tokens_of_bytes, utf8_length
 
-HEADER_BYTES = 64
-"""What a message's header takes at most, its number and an ordinary role included."""
+HEADER_BYTES = 48
+"""What a message's header takes at most, its number included, its role not."""
 
 LEAST_CHUNK_BYTES = 512
 """Room for new text that every request has, even when the prompt alone is over the limit."""
@@ -40,9 +40,14 @@ def fits(messages: Sequence[Message], max_request_tokens: int, fixed_bytes: int)
     return max_request_tokens == 0 or sum(map(_sent_bytes, messages)) <= room_bytes(max_request_tokens, fixed_bytes)
 
 
+def sent_tokens(messages: Sequence[Message], fixed_bytes: int) -> int:
+    """Tokens of one request that holds all the messages, beside `fixed_bytes` of prompt and system prompt."""
+    return tokens_of_bytes(fixed_bytes + sum(map(_sent_bytes, messages)))
+
+
 def carried(summary: str, room: int) -> Message:
     """The summary of what came before as the first message of the next chunk, cut in its middle to half the room."""
-    limit = max(room // 2 - HEADER_BYTES - 100, LEAST_CHUNK_BYTES // 4)
+    limit = max(room, LEAST_CHUNK_BYTES) // 2 - _sent_bytes(summary_message((), ""))
     if utf8_length(summary) > limit:
         head, _ = _cut(summary, limit * 2 // 3)
         tail = summary[-(limit // 4) :]
@@ -66,7 +71,7 @@ def next_chunk(messages: Sequence[Message], room: int, carry: Message | None) ->
             continue
         if len(taken) > first and size <= room // 2:
             return Chunk(tuple(taken), tuple(messages[index:]))
-        head, rest = _split(message, free - HEADER_BYTES)
+        head, rest = _split(message, free - _header_bytes(message))
         if head is None and len(taken) == first:
             head, rest = _split(message, LEAST_CHUNK_BYTES // 4)
         taken.extend([head] if head is not None else [])
@@ -87,8 +92,12 @@ def count_requests(messages: Sequence[Message], max_request_tokens: int, fixed_b
     return count
 
 
+def _header_bytes(message: Message) -> int:
+    return HEADER_BYTES + utf8_length(role_of(message))
+
+
 def _sent_bytes(message: Message) -> int:
-    return HEADER_BYTES + sum(utf8_length(text) for text in sendable_texts(message))
+    return _header_bytes(message) + sum(utf8_length(text) for text in sendable_texts(message))
 
 
 def _split(message: Message, size_bytes: int) -> tuple[Message | None, Message | None]:
@@ -96,7 +105,7 @@ def _split(message: Message, size_bytes: int) -> tuple[Message | None, Message |
         return None, message
     head, rest = _cut("".join(sendable_texts(message)), size_bytes)
     role = role_of(message)
-    return {"role": role, "content": head}, ({"role": role, "content": rest} if rest else None)
+    return {"role": role, "content": head}, ({"role": role, "content": rest} if rest.strip() else None)
 
 
 def _cut(text: str, size_bytes: int) -> tuple[str, str]:

@@ -105,10 +105,15 @@ def answered_calls(message: Message) -> list[str]:
     return ids
 
 
-def result_text(message: Message) -> str:
-    """The text of a tool result: its text parts, and those inside parts of type `tool_result`."""
-    texts = text_parts(message)
-    for part in _parts_of_type(message, "tool_result"):
+def result_text(message: Message, call_id: str | None = None) -> str:
+    """The text of a tool result: its text parts, and those inside parts of type `tool_result`.
+
+    With `call_id`, where such parts answer that call: the text of these alone.
+    """
+    parts = _parts_of_type(message, "tool_result")
+    answering = [part for part in parts if call_id is not None and _string(part.get("tool_use_id")) == call_id]
+    texts = [] if answering else text_parts(message)
+    for part in answering or parts:
         texts.extend(text_parts({"content": part.get("content")}))
     return "\n".join(texts)
 

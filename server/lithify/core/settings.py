@@ -86,6 +86,9 @@ class ConversationCompaction(Section):
     enabled: StrictBool = True
     type: StrictStr = "kimi"
     max_preserved_messages: StrictInt = 2
+    compaction_model: ModelName = None
+    prompt: StrictStr | None = None
+    settings_overrides: dict[str, Any] | None = None
 
 
 class Conversation(Section):
@@ -182,15 +185,24 @@ def read_settings(given: Any) -> Settings | list[SettingProblem]:
     if not isinstance(given, dict):
         return [SettingProblem("lithify", given, "an object of settings")]
     try:
-        settings = Settings.model_validate(given)
+        settings = Settings.model_validate(given, by_alias=True, by_name=False)
     except ValidationError as error:
-        return [_problem(detail["loc"], detail["input"], str(detail["msg"])) for detail in error.errors()]
+        return _problems(error)
     return [*_order_problems(settings.buffer), *_exclude_problems(settings.recording)] or settings
 
 
-def _problem(location: tuple[int | str, ...], given: Any, message: str) -> SettingProblem:
-    names = [part for part in location if isinstance(part, str) and "[" not in part and part != "constrained-str"]
-    return SettingProblem(".".join(names), _json_value(given), message.removeprefix("Input should be "))
+_EXPECTED = {"model_type": "an object of settings", "dict_type": "an object", "tuple_type": "a list"}
+
+
+def _problems(error: ValidationError) -> list[SettingProblem]:
+    """The first problem of each setting, in the order of the settings."""
+    found: dict[str, SettingProblem] = {}
+    for detail in error.errors():
+        names = [part for part in detail["loc"] if isinstance(part, str) and "[" not in part]
+        expected = _EXPECTED.get(detail["type"], detail["msg"].removeprefix("Input should be "))
+        setting = ".".join(names)
+        found.setdefault(setting, SettingProblem(setting, _json_value(detail["input"]), expected))
+    return list(found.values())
 
 
 def _json_value(value: Any) -> Any:
@@ -246,16 +258,17 @@ def changed_settings(initial: dict[str, Any], change: dict[str, Any]) -> Change 
     """What a configuration change makes of the settings the editor started with.
 
     The change is laid over the initial ones name by name. Machine-scoped settings stay, recording can only be
-    switched off and exclusions only be added.
+    switched off and exclusions only be added (`!glob`, which takes one back, is left out).
     """
     merged, ignored = _merge(initial, change, "")
     settings = read_settings(merged)
     first = read_settings(initial)
     if isinstance(settings, list) or isinstance(first, list):
         return settings if isinstance(settings, list) else []
+    added = (glob for glob in settings.recording.exclude if not glob.startswith("!"))
     recording = Recording(
         enabled=first.recording.enabled and settings.recording.enabled,
-        exclude=tuple(dict.fromkeys((*first.recording.exclude, *settings.recording.exclude))),
+        exclude=tuple(dict.fromkeys((*first.recording.exclude, *added))),
     )
     return Change(settings.model_copy(update={"recording": recording}), tuple(ignored))
 

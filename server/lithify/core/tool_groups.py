@@ -90,11 +90,15 @@ def left_alone(messages: Sequence[Message], start: int, end: int) -> list[LoneCa
 
 
 def unanswered(messages: Sequence[Message], start: int, end: int) -> list[LoneCall]:
-    """The calls inside [start, end) that nothing has answered yet."""
-    answered = {(answer.call_index, answer.call_id) for answer in answers(messages)}
-    return [
-        LoneCall(call.call_id, index, is_call=True)
-        for index in range(start, end)
-        for call in tool_calls(messages[index])
-        if (index, call.call_id) not in answered and (index, "") not in answered
-    ]
+    """The calls inside [start, end) that nothing has answered yet; a result that names no call answers them all."""
+    answered: dict[int, set[str]] = {}
+    for answer in answers(messages):
+        answered.setdefault(answer.call_index, set()).add(answer.call_id)
+    lone: list[LoneCall] = []
+    for index in range(start, end):
+        calls = tool_calls(messages[index])
+        named = {call.call_id for call in calls if call.call_id}
+        by_id = answered.get(index, set())
+        if by_id <= named:
+            lone.extend(LoneCall(call.call_id, index, is_call=True) for call in calls if call.call_id not in by_id)
+    return lone

@@ -37,7 +37,7 @@ def turn_of(message: Message) -> Utterance | None:
 
 def tool_use_of(call: ToolCall, result: Message) -> Utterance:
     """A tool call with its result, as the event it becomes."""
-    data = {"tool_name": call.name, "tool_input": call.arguments, "tool_response": result_text(result)}
+    data = {"tool_name": call.name, "tool_input": call.arguments, "tool_response": result_text(result, call.call_id)}
     return Utterance(_fingerprint("tool", call.call_id, data), "tool_use", {"type": "json", "data": data})
 
 

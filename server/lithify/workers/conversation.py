@@ -13,7 +13,7 @@ from lithify.core import folding, kimi
 from lithify.core.agents import CompactionOptions
 from lithify.core.compaction_results import Preview, Stats, Summarised
 from lithify.core.conversation import InvalidRange, Noop, Plan, plan_compaction, plan_up_to, with_summary
-from lithify.core.messages import Message, counted_bytes, estimate_tokens, has_media, tokens_of_bytes, utf8_length
+from lithify.core.messages import Message, counted_bytes, estimate_tokens, has_media, utf8_length
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest, Usage
 from lithify.core.outcomes import LithifyError
 from lithify.core.replies import Notice, answer_warnings
@@ -159,13 +159,12 @@ class _Folder:
                 return outcome
             if outcome.type != "context_too_long":
                 raise _error(outcome)
-            sent = tokens_of_bytes(self.fixed_bytes + sum(map(counted_bytes, self.messages)))
-            limit = min(limit or sent, sent) // 2
+            sent = folding.sent_tokens(self.messages, self.fixed_bytes)
+            limit = max(min(limit or sent, sent) // 2, 1)
         raise LithifyError("model_error", "the model refuses even small parts of this conversation as too long")
 
     async def _attempt(self, model: Model, limit: int, progress: Progress) -> ModelReply | ModelFailure:
         self.warnings.clear()
-        self.usage = None
         if folding.fits(self.messages, limit, self.fixed_bytes):
             progress(f"Summarising {len(self.messages)} messages")
             return await self._ask(model, self._request(self.messages))

@@ -80,7 +80,7 @@ class Files:
 
     def read(self, action: FileRead) -> None:
         """A view never hides a change that went before it."""
-        known = self.states.get(self._known(action.path))
+        known = self.states.get(self.spelling(action.path))
         if known is None or known.state in {READ, SHOWN, ""}:
             state = self._touch(action.path, READ, action.position)
             if action.text:
@@ -88,7 +88,7 @@ class Files:
 
     def carried(self, path: str, state: str, body: str) -> None:
         """A file of an earlier summary: known, but older than everything else."""
-        known = self.states.get(self._known(path))
+        known = self.states.get(self.spelling(path))
         if known is None or known.position < 0:
             self._touch(path, state, -1).carried = body
         elif not known.carried:
@@ -97,7 +97,7 @@ class Files:
     def shown(self, position: int, text: str) -> None:
         """Fenced code blocks in a model's words: the newest of each file name, unless a tool changed that file."""
         for path, content in _code_blocks(text):
-            known = self.states.get(self._known(path))
+            known = self.states.get(self.spelling(path))
             if known is None or known.state in {READ, SHOWN}:
                 state = self._touch(path, SHOWN, position)
                 state.content = content
@@ -117,7 +117,7 @@ class Files:
         yield from _blocks(read, 30, 4, share=0)
 
     def _touch(self, path: str, state: str, position: int) -> FileState:
-        known = self._known(path)
+        known = self.spelling(path)
         found = self.states.get(known)
         if found is None:
             found = self.states[path] = FileState(path, state, position)
@@ -125,7 +125,7 @@ class Files:
         found.state, found.position = state, position
         return found
 
-    def _known(self, path: str) -> str:
+    def spelling(self, path: str) -> str:
         """The spelling under which a path is known already: `src/a.py` and `/repo/src/a.py` are one file."""
         if path in self.states:
             return path

@@ -81,9 +81,9 @@ def items(facts: Facts) -> Iterator[Item]:
     yield from _asked_back(turns[-1])
     recent = [each for turn in turns[-3:] for each in turn.said[-_RECENT:]]
     yield from newest_first(ISSUES, 9, 5, _open_points(recent), share=30)
-    yield from newest_first(CONTEXT, 12, 1.5, islice(_decisions(turns), _MOST_SENTENCES), share=40)
-    yield from _wishes(turns, current)
-    yield from newest_first(CONTEXT, 23, 2, _told_on_the_way(turns), share=30)
+    yield from newest_first(CONTEXT, 12, 1.5, islice(decisions(turns), _MOST_SENTENCES), share=40)
+    yield from wishes(turns, current)
+    yield from newest_first(CONTEXT, 23, 2, told_on_the_way(turns), share=30)
 
 
 def _current(turns: list[Turn]) -> Turn:
@@ -138,7 +138,7 @@ def _open_points(spoken: list[tuple[int, str]]) -> Iterator[Entry]:
         yield from (Entry(position, sentence) for sentence in _sentences(text, _OPEN))
 
 
-def _decisions(turns: list[Turn]) -> Iterator[Entry]:
+def decisions(turns: list[Turn]) -> Iterator[Entry]:
     """Sentences that decide or give a reason; a weak cue counts only beside a name in code or a second cue."""
     spoken = [each for turn in turns for each in ((turn.position, turn.request[:_BRIEF_REQUEST]), *turn.said)]
     for position, text in reversed(spoken[-_MOST_SPOKEN:]):
@@ -153,7 +153,7 @@ def _decides(sentence: str) -> bool:
     return not _WEAK.search(sentence) or "`" in sentence or len(_DECIDED.findall(sentence)) > 1
 
 
-def _told_on_the_way(turns: list[Turn]) -> Iterator[Entry]:
+def told_on_the_way(turns: list[Turn]) -> Iterator[Entry]:
     """What the model said at some length before it came to the end of a turn."""
     for turn in turns[-_MOST_TURNS:]:
         for position, text in turn.said[-_MOST_SENTENCES:-1]:
@@ -162,7 +162,7 @@ def _told_on_the_way(turns: list[Turn]) -> Iterator[Entry]:
                 yield Entry(position, one_line(prose(text[:8000])))
 
 
-def _wishes(turns: list[Turn], current: Turn) -> Iterator[Item]:
+def wishes(turns: list[Turn], current: Turn) -> Iterator[Item]:
     """What the person demanded, in their words; a brief current request stands in the focus already."""
     brief: list[Entry] = []
     long: list[Entry] = []

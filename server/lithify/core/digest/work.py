@@ -16,7 +16,7 @@ from lithify.core.digest.labels import COMPLETED, COMPLETED_STATE, CONTEXT, FAIL
 from lithify.core.digest.shortening import one_line, shortened
 from lithify.core.digest.talk import prose
 
-_CHECK = re.compile(
+CHECK = re.compile(
     r"(?i)test|build|lint|check|mypy|ruff|tsc|compile|make|commit|push|install|migrate|deploy|release|format"
 )
 _MOST_FAILURES = 100
@@ -57,18 +57,18 @@ def _todos(facts: Facts) -> Iterator[Item]:
 
 def _commands(facts: Facts) -> Iterator[Item]:
     """Commands that worked, the last run of each; what merely shows things is left out."""
-    last = {_key(run.parsed): run for run in facts.commands}
+    last = {command_key(run.parsed): run for run in facts.commands}
     checks: list[Entry] = []
     others: list[Entry] = []
     for run in last.values():
         if not (run.failed or run.silent or shell.only_looks(run.parsed)):
-            check = _CHECK.search(run.command[:300]) is not None
-            (checks if check else others).append(Entry(run.position, _ran(run, check)))
+            check = CHECK.search(run.command[:300]) is not None
+            (checks if check else others).append(Entry(run.position, run_with_outcome(run, check)))
     yield from newest_first(COMPLETED, 13, 3, checks, share=35)
     yield from newest_first(COMPLETED, 22, 5, others, share=25)
 
 
-def _ran(run: CommandRun, check: bool) -> str:
+def run_with_outcome(run: CommandRun, check: bool) -> str:
     """A command with its outcome: the last two lines of a check, the first and the last of anything else."""
     output = run.output if len(run.output) < 4000 else f"{run.output[:1000]}\n{run.output[-3000:]}"
     lines = [line.strip() for line in without_stamps(clean(output)).split("\n")]
@@ -81,7 +81,7 @@ def _ran(run: CommandRun, check: bool) -> str:
 def _errors(facts: Facts) -> Iterator[Item]:
     """Each failure: with what followed when it was got over, else as an open issue, the newest first."""
     over, minor, active = [], [], []
-    passed = _passed(facts)
+    passed = passed_at(facts)
     starts = [turn.position for turn in facts.turns if not turn.trivial]
     for key, trouble in _failed(facts).items():
         if passed.get(key, passed.get(key.partition("\0")[0], -1)) > trouble.position:
@@ -96,7 +96,7 @@ def _errors(facts: Facts) -> Iterator[Item]:
 
 
 def _told(facts: Facts, trouble: _Trouble, label: str) -> Entry:
-    follow = _followed(facts, trouble.position)
+    follow = followed(facts, trouble.position)
     text = label + trouble.text
     return Entry(trouble.position, follow, lead=text) if follow else Entry(trouble.position, text)
 
@@ -106,7 +106,7 @@ def _failed(facts: Facts) -> dict[str, _Trouble]:
     found: dict[str, _Trouble] = {}
     for run in [run for run in facts.commands if run.failed][-_MOST_FAILURES:]:
         text = f"`{shortened(one_line(run.command), 160)}`: {_why(run.output)}"
-        found[_key(run.parsed)] = _Trouble(run.position, text, _CHECK.search(run.command[:300]) is not None)
+        found[command_key(run.parsed)] = _Trouble(run.position, text, CHECK.search(run.command[:300]) is not None)
     for failure in facts.failures[-_MOST_FAILURES:]:
         if not failures.refused(failure.output):
             text = f"{_what(failure)}: {_why(failure.output)}"
@@ -142,19 +142,19 @@ def _what(failure: Failure) -> str:
     return f"{failure.tool} {shortened(one_line(failure.subject), 160)}".strip()
 
 
-def _passed(facts: Facts) -> dict[str, int]:
+def passed_at(facts: Facts) -> dict[str, int]:
     """Where each command, program and changed path last went well."""
     passed: dict[str, int] = {}
     for run in facts.commands:
         if not run.failed:
-            passed[_key(run.parsed)] = run.position
+            passed[command_key(run.parsed)] = run.position
             passed[shell.program(run.parsed)] = run.position
     for path, position in facts.changed_paths.items():
         passed["\0" + path] = position
     return passed
 
 
-def _followed(facts: Facts, position: int) -> str:
+def followed(facts: Facts, position: int) -> str:
     """What the model said first after a position, in the same turn."""
     nth = bisect_right(facts.turns, position, key=lambda turn: turn.position) - 1
     if nth < 0:
@@ -164,7 +164,7 @@ def _followed(facts: Facts, position: int) -> str:
     return shortened(one_line(prose(said[after][1][:1500])), 240, tail=0.0) if after < len(said) else ""
 
 
-def _key(parsed: shell.Commands) -> str:
+def command_key(parsed: shell.Commands) -> str:
     """One key for runs of one command: its program, then its words, without a leading change of folder."""
     words = [" ".join(each) for each in parsed if each[0] != "cd"]
     return f"{shell.program(parsed)}\0{' ; '.join(words)}"
