@@ -46,7 +46,7 @@ def new_event(raw: Any, new_id: str, actor_id: str, client_name: str, now: str) 
 
 def _readable_id(raw: Any) -> str | None:
     given = raw.get("eventId") if isinstance(raw, dict) else None
-    return given.upper() if isinstance(given, str) and wire.ULID_PATTERN.match(given.upper()) else None
+    return given.upper() if isinstance(given, str) and wire.is_ulid(given) else None
 
 
 def event_result(result: EventResult) -> dict[str, Any]:

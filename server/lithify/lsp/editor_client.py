@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lithify.llm.editor import EditorError
+from lithify.lsp.asking import ClientError
 from lithify.lsp.errors import METHOD_NOT_FOUND
-from lithify.lsp.protocol import ClientError, LithifyProtocol
+from lithify.lsp.protocol import LithifyProtocol
 
 
 class EditorClient:
@@ -18,7 +19,7 @@ class EditorClient:
     async def complete(self, params: dict[str, Any]) -> Any:
         """The editor's answer to `lithify/complete`. Raises EditorError."""
         try:
-            return await self._protocol.ask_client("lithify/complete", params)
+            return await self._protocol.asking.ask("lithify/complete", params)
         except ClientError as error:
             reason = error.data.get("reason")
             if not isinstance(reason, str):

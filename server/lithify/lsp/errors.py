@@ -43,6 +43,11 @@ def plain_error(code: int, message: str) -> dict[str, Any]:
     return {"code": code, "message": message}
 
 
+def internal_error(error: Exception) -> dict[str, Any]:
+    """The `error` member for what should never happen; names the kind of error, never its text."""
+    return plain_error(INTERNAL_ERROR, f"internal error: {type(error).__name__}; please report it")
+
+
 def invalid_params(error: ValidationError, where: str) -> LithifyError:
     """A shape that does not fit, told by its fields in the wire's own names."""
     return LithifyError("invalid_params", f"{where}: {field_problems(error)}")
@@ -50,7 +55,10 @@ def invalid_params(error: ValidationError, where: str) -> LithifyError:
 
 def field_problems(error: ValidationError) -> str:
     """Every field that does not fit, and why."""
-    return "; ".join(f"{_path(detail['loc'])}: {_words(detail['msg'])}" for detail in error.errors())
+    return "; ".join(
+        f"{_path(detail['loc'])}: {_words(detail['type'], detail['msg'])}"
+        for detail in error.errors(include_input=False, include_url=False)
+    )
 
 
 def _code(failure_type: str) -> int:
@@ -68,7 +76,12 @@ def _path(location: tuple[int | str, ...]) -> str:
     return shown or "params"
 
 
-def _words(message: str) -> str:
+def _words(kind: str, message: str) -> str:
+    """What is wrong, in words that never hold what was given: they are logged, and that is the user's text."""
+    if kind in ("model_type", "dict_type"):
+        return "must be an object"
+    if kind.startswith("union_tag"):
+        return "its type must be 'text', 'message' or 'json'"
     return (
         message.removeprefix("Value error, ").replace("Input should be", "must be").replace("Field required", "missing")
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 MAX_HEADER_BYTES = 65_536
 MAX_BODY_BYTES = 1 << 30
@@ -21,27 +22,28 @@ class FrameDecoder:
         self._buffer = bytearray()
         self._length: int | None = None
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The bodies that are complete with this data. Raises FrameError."""
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The bodies that are complete with this data, as they are found. Raises FrameError after the last good one."""
         self._buffer += data
-        bodies = []
         position = 0
-        while True:
-            if self._length is None:
-                end = self._buffer.find(b"\r\n\r\n", position)
-                if end < 0:
-                    if len(self._buffer) - position > MAX_HEADER_BYTES:
-                        raise FrameError(f"no end of a header in {MAX_HEADER_BYTES} bytes")
-                    break
-                self._length = _content_length(bytes(self._buffer[position:end]))
-                position = end + 4
-            if len(self._buffer) - position < self._length:
-                break
-            bodies.append(bytes(self._buffer[position : position + self._length]))
-            position += self._length
-            self._length = None
-        del self._buffer[:position]
-        return bodies
+        try:
+            while True:
+                if self._length is None:
+                    end = self._buffer.find(b"\r\n\r\n", position)
+                    if end < 0:
+                        if len(self._buffer) - position > MAX_HEADER_BYTES:
+                            raise FrameError(f"no end of a header in {MAX_HEADER_BYTES} bytes")
+                        return
+                    self._length = _content_length(bytes(self._buffer[position:end]))
+                    position = end + 4
+                if len(self._buffer) - position < self._length:
+                    return
+                body = bytes(self._buffer[position : position + self._length])
+                position += self._length
+                self._length = None
+                yield body
+        finally:
+            del self._buffer[:position]
 
 
 def _content_length(header: bytes) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from collections.abc import Callable
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -12,13 +13,15 @@ ERROR_TYPE, WARNING_TYPE, INFO_TYPE, LOG_TYPE = 1, 2, 3, 4
 
 
 class _Formatter(logging.Formatter):
-    """The library's own records carry parameters, which are the user's text: only their template is shown."""
+    """Of the records of libraries only the template is shown: parameters and errors hold the user's text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        if record.name.startswith("pygls"):
-            kind = f" ({record.exc_info[0].__name__})" if record.exc_info and record.exc_info[0] else ""
-            return f"lithify {record.levelname.lower()}: language server library: {record.msg}{kind}"
-        return f"lithify {record.levelname.lower()}: {super().format(record)}"
+        level = record.levelname.lower()
+        if record.name.startswith("lithify"):
+            return f"lithify {level}: {super().format(record)}"
+        error = record.exc_info[1] if record.exc_info else None
+        template = str(record.msg).partition("\n")[0]
+        return f"lithify {level}: {record.name}: {template}{f' ({where(error)})' if error is not None else ''}"
 
 
 class EditorHandler(logging.Handler):
@@ -30,6 +33,13 @@ class EditorHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._send(message_type(record.levelno), record.getMessage())
+
+
+def where(error: BaseException) -> str:
+    """The kind of an error and the line it came from; never its text, which may quote the user's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
 
 
 def message_type(level: int) -> int:

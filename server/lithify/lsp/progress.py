@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 
-from lithify.lsp.protocol import WORK_DONE_TOKEN, ClientError, LithifyProtocol
+from lithify.lsp.asking import ClientError
+from lithify.lsp.protocol import WORK_DONE_TOKEN, LithifyProtocol
 
 CREATE_SECONDS = 2.0
 
@@ -34,7 +35,7 @@ class Progress:
     async def __aenter__(self) -> Progress:
         if self._token is None:
             return self
-        self._forget = self._protocol.cancel_with(self._token)
+        self._forget = self._protocol.running.cancel_with(self._token)
         if self._given is not None:
             self._begin()
         else:
@@ -55,7 +56,7 @@ class Progress:
     async def _create(self) -> None:
         try:
             async with asyncio.timeout(CREATE_SECONDS):
-                await self._protocol.ask_client("window/workDoneProgress/create", {"token": self._token})
+                await self._protocol.asking.ask("window/workDoneProgress/create", {"token": self._token})
         except (ClientError, TimeoutError):
             return
         self._begin()

@@ -7,11 +7,9 @@ structured once, at the top, and only when it is one of LSP's own; ours stay pla
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import json
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,7 +22,12 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from lithify.core.events import storable_json
 from lithify.core.outcomes import LithifyError
 from lithify.lsp import errors
+from lithify.lsp.asking import ClientRequests
+from lithify.lsp.folders import with_usable_folders
 from lithify.lsp.framing import frame
+from lithify.lsp.log import where
+from lithify.lsp.parsing import Unreadable, parse
+from lithify.lsp.running import MessageId, RunningRequests
 from lithify.lsp.wire import ExecuteCommand
 
 logger = logging.getLogger(__name__)
@@ -32,32 +35,14 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[Any], Awaitable[Any]]
 NotificationHandler = Callable[[Any], None]
 
-_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
-
 DOCUMENT_METHODS = ("textDocument/", "notebookDocument/")
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _Known:
     params: type[BaseModel]
-    handler: Handler
-
-
-@dataclass(frozen=True, slots=True)
-class _Notification:
-    params: type[BaseModel]
-    handler: NotificationHandler
-
-
-class ClientError(Exception):
-    """The editor answered one of our requests with an error."""
-
-    def __init__(self, error: Any) -> None:
-        error = error if isinstance(error, dict) else {}
-        super().__init__(str(error.get("message", "an error without a message")))
-        self.code = error.get("code")
-        data = error.get("data")
-        self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+    handler: Any
+    cancellable: bool = False
 
 
 class LithifyProtocol(LanguageServerProtocol):
@@ -65,17 +50,15 @@ class LithifyProtocol(LanguageServerProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._requests: dict[str, _Request] = {}
-        self._notifications: dict[str, _Notification] = {}
-        self._commands: dict[str, _Request] = {}
-        self._tasks: dict[int | str, asyncio.Task[None]] = {}
-        self._progress_tasks: dict[int | str, asyncio.Task[Any]] = {}
-        self._answers: dict[str, asyncio.Future[Any]] = {}
-        self._next_id = 0
+        self._requests: dict[str, _Known] = {}
+        self._notifications: dict[str, _Known] = {}
+        self._commands: dict[str, _Known] = {}
+        self.running = RunningRequests(self._answer)
+        self.asking = ClientRequests(self.send)
         self._initialized = False
         self.initialize_params: dict[str, Any] = {}
         self.on_initialize: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda _: None
-        self.on_shutdown: Callable[[list[asyncio.Task[None]]], Awaitable[None]] = _wait_for_all
+        self.on_shutdown: Callable[[], Awaitable[None]] = _nothing
         self.on_exit: Callable[[int], None] = lambda _: None
         for method in list(self.fm.builtin_features):
             if method.startswith(DOCUMENT_METHODS):  # nothing keeps documents yet, so nothing is told of them
@@ -85,29 +68,31 @@ class LithifyProtocol(LanguageServerProtocol):
 
     def on_request(self, method: str, params: type[BaseModel], handler: Handler) -> None:
         """Answers a request of ours; the handler gets the checked params."""
-        self._requests[method] = _Request(params, handler)
+        self._requests[method] = _Known(params, handler)
 
     def on_notification(self, method: str, params: type[BaseModel], handler: NotificationHandler) -> None:
         """Takes a notification of ours; the handler only queues, so that the order of arrival is kept."""
-        self._notifications[method] = _Notification(params, handler)
+        self._notifications[method] = _Known(params, handler)
 
-    def on_command(self, name: str, params: type[BaseModel], handler: Handler) -> None:
+    def on_command(self, name: str, params: type[BaseModel], handler: Handler, *, cancellable: bool = False) -> None:
         """Answers `workspace/executeCommand` for one command; the handler gets its one argument, checked."""
-        self._commands[name] = _Request(params, handler)
+        self._commands[name] = _Known(params, handler, cancellable)
 
     # --- in ---
 
     def receive(self, body: bytes) -> None:
-        """One message body from the stream. Whatever it is, a request in it is answered."""
-        try:
-            message = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            found = _ID.search(body[:4096])
-            message_id = json.loads(found[1]) if found else None
-            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            self._answer_error(message_id, errors.plain_error(errors.PARSE_ERROR, f"the message is no JSON: {why}"))
+        """One message body from the stream. Never raises: whatever it is, a request in it is answered."""
+        message = parse(body)
+        if isinstance(message, Unreadable):
+            problem = f"the message cannot be read: {message.problem}"
+            self._answer_error(message.message_id, errors.plain_error(errors.PARSE_ERROR, problem))
             return
-        self.handle_message(message)
+        try:
+            self.handle_message(message)
+        except Exception as error:  # noqa: BLE001 - the messages after this one must still be read
+            logger.error("A message could not be handled: %s", where(error))  # noqa: TRY400
+            if isinstance(message, dict) and "method" in message and "id" in message:
+                self._answer_error(message["id"], errors.internal_error(error))
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
         """Nothing is structured inside a message."""
@@ -116,33 +101,32 @@ class LithifyProtocol(LanguageServerProtocol):
     def handle_message(self, message: Any) -> None:
         """Takes a message apart into request, notification or answer."""
         if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
-            message_id = message.get("id") if isinstance(message, dict) else None
             problem = "a message is a JSON object with jsonrpc '2.0'"
-            self._answer_error(message_id, errors.plain_error(errors.INVALID_REQUEST, problem))
+            self._answer_error(_member(message, "id"), errors.plain_error(errors.INVALID_REQUEST, problem))
             return
         method, message_id = message.get("method"), message.get("id")
         if isinstance(method, str) and "id" not in message:
             self._take_notification(method, message)
         elif isinstance(method, str) and isinstance(message_id, (int, str)) and not isinstance(message_id, bool):
             self._take_request(message_id, method, message)
-        elif method is None and ("result" in message or "error" in message):
-            self._take_answer(message)
+        elif method is None and "id" in message:
+            self.asking.take_answer(message)
         else:
             problem = "a request has a method and an id that is a number or a string"
-            self._answer_error(None, errors.plain_error(errors.INVALID_REQUEST, problem))
+            self._answer_error(message_id, errors.plain_error(errors.INVALID_REQUEST, problem))
 
-    def _take_request(self, message_id: int | str, method: str, message: dict[str, Any]) -> None:
-        refusal = self._refusal(method)
-        if refusal is not None:
+    def _take_request(self, message_id: MessageId, method: str, message: dict[str, Any]) -> None:
+        if (refusal := self._refusal(method)) is not None:
             self._answer_error(message_id, refusal)
         elif method == types.SHUTDOWN:
             self._shutdown = True
-            self._start(message_id, self.on_shutdown(self.cancel_all()))
+            self.running.start(message_id, self.on_shutdown())
         elif method == types.WORKSPACE_EXECUTE_COMMAND:
-            self._start(message_id, self._run_command(message.get("params")))
+            self._take_command(message_id, message.get("params"))
         elif method in self._requests:
             known = self._requests[method]
-            self._start(message_id, self._run(known, message.get("params"), method))
+            work = self._run(known, message.get("params"), method)
+            self.running.start(message_id, work, cancellable=known.cancellable)
         else:
             self._take_lsp_request(message_id, method, message)
 
@@ -157,19 +141,23 @@ class LithifyProtocol(LanguageServerProtocol):
             return errors.plain_error(errors.SERVER_NOT_INITIALIZED, f"{method} came before initialize")
         return None
 
-    def _take_lsp_request(self, message_id: int | str, method: str, message: dict[str, Any]) -> None:
-        params = message.get("params")
+    def _take_lsp_request(self, message_id: MessageId, method: str, message: dict[str, Any]) -> None:
+        params: Any = message.get("params")
+        if method == types.INITIALIZE:
+            params = with_usable_folders(params)
+        if method not in self.fm.builtin_features and method not in self.fm.features:
+            problem = f"there is no request {method}"
+            self._answer_error(message_id, errors.plain_error(errors.METHOD_NOT_FOUND, problem))
+            return
         try:
-            structured = self._structured(method, message)
+            structured = self._structured(method, {**message, "params": params})
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the request is answered
             logger.debug("Params of %s do not fit: %s", method, type(error).__name__)
             problem = f"the params of {method} do not fit the LSP specification"
             self._answer_error(message_id, errors.plain_error(errors.INVALID_PARAMS, problem))
             return
         if method == types.INITIALIZE:
-            params = params if isinstance(params, dict) else {}
-            refusal = self.on_initialize(params)
-            if refusal is not None:
+            if (refusal := self.on_initialize(params)) is not None:
                 self._answer_error(message_id, refusal)
                 return
             self._initialized = True
@@ -180,17 +168,18 @@ class LithifyProtocol(LanguageServerProtocol):
         if not self._initialized and method != types.EXIT:
             logger.warning("%s came before initialize and was not taken", method)
         elif method == types.CANCEL_REQUEST:
-            self._cancel(message.get("params"))
+            self.running.cancel(_member(message.get("params"), "id"))
         elif method == types.WINDOW_WORK_DONE_PROGRESS_CANCEL:
-            self._cancel_progress(message.get("params"))
+            self.running.cancel_token(_member(message.get("params"), "token"))
         elif method in self._notifications:
             self._take_own_notification(self._notifications[method], method, message.get("params"))
         elif method in self.fm.builtin_features or method in self.fm.features:
             self._take_lsp_notification(method, message)
         else:
-            logger.debug("No handler for the notification %s", method)
+            level = logging.WARNING if method.startswith("lithify/") else logging.DEBUG
+            logger.log(level, "There is no notification %s", method)
 
-    def _take_own_notification(self, known: _Notification, method: str, params: Any) -> None:
+    def _take_own_notification(self, known: _Known, method: str, params: Any) -> None:
         try:
             known.handler(known.params.model_validate(params))
         except ValidationError as error:
@@ -212,15 +201,6 @@ class LithifyProtocol(LanguageServerProtocol):
             return message.get("params")
         return self._converter.structure(message, message_type).params
 
-    def _take_answer(self, message: dict[str, Any]) -> None:
-        waiting = self._answers.pop(str(message.get("id")), None)
-        if waiting is None or waiting.done():
-            logger.debug("An answer came that nobody waits for")
-        elif "error" in message:
-            waiting.set_exception(ClientError(message["error"]))
-        else:
-            waiting.set_result(message.get("result"))
-
     def _execute_handler(
         self,
         msg_id: Any,
@@ -239,67 +219,26 @@ class LithifyProtocol(LanguageServerProtocol):
 
     # --- running our own requests ---
 
-    async def _run_command(self, params: Any) -> Any:
+    def _take_command(self, message_id: MessageId, params: Any) -> None:
+        name = _member(params, "command")
+        known = self._commands.get(name) if isinstance(name, str) else None
+        work = self._run_command(known, params)
+        self.running.start(message_id, work, cancellable=known is not None and known.cancellable)
+
+    async def _run_command(self, known: _Known | None, params: Any) -> Any:
         command = _checked(ExecuteCommand, params, types.WORKSPACE_EXECUTE_COMMAND)
-        known = self._commands.get(command.command)
         if known is None:
-            raise LithifyError("invalid_params", f"there is no command {command.command!r}")
+            raise LithifyError("invalid_params", f"command: there is no command {command.command!r}")
         arguments = command.arguments or [{}]
         if len(arguments) > 1:
-            raise LithifyError("invalid_params", f"{command.command} takes one argument object, not {len(arguments)}")
+            raise LithifyError(
+                "invalid_params", f"arguments: {command.command} takes one argument object, not {len(arguments)}"
+            )
         WORK_DONE_TOKEN.set(command.work_done_token)
         return await self._run(known, arguments[0], command.command)
 
-    async def _run(self, known: _Request, params: Any, name: str) -> Any:
+    async def _run(self, known: _Known, params: Any, name: str) -> Any:
         return await known.handler(_checked(known.params, {} if params is None else params, name))
-
-    def _start(self, message_id: int | str, work: Awaitable[Any]) -> None:
-        task = asyncio.ensure_future(self._answered(message_id, work))
-        self._tasks[message_id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(message_id, None))
-
-    async def _answered(self, message_id: int | str, work: Awaitable[Any]) -> None:
-        try:
-            self.send({"jsonrpc": self.VERSION, "id": message_id, "result": await work})
-        except asyncio.CancelledError:
-            cancelled = LithifyError("cancelled", "the request was cancelled; nothing was changed")
-            self._answer_error(message_id, errors.response_error(cancelled))
-        except LithifyError as error:
-            self._answer_error(message_id, errors.response_error(error))
-        except Exception as error:
-            logger.exception("A request failed")
-            problem = f"internal error: {type(error).__name__}; please report it"
-            self._answer_error(message_id, errors.plain_error(errors.INTERNAL_ERROR, problem))
-
-    def cancel_all(self) -> list[asyncio.Task[None]]:
-        """Cancels all running requests; the tasks that are ending."""
-        running = list(self._tasks.values())
-        for task in running:
-            task.cancel()
-        return running
-
-    def _cancel(self, params: Any) -> None:
-        message_id = params.get("id") if isinstance(params, dict) else None
-        task = self._tasks.get(message_id) if isinstance(message_id, (int, str)) else None
-        if task is not None:
-            task.cancel()
-
-    def _cancel_progress(self, params: Any) -> None:
-        token = params.get("token") if isinstance(params, dict) else None
-        task = self._progress_tasks.get(token) if isinstance(token, (int, str)) else None
-        if task is not None:
-            task.cancel()
-
-    def cancel_with(self, token: int | str) -> Callable[[], None]:
-        """Lets `window/workDoneProgress/cancel` of this token cancel the running task; call the result to stop that."""
-        task = asyncio.current_task()
-        if task is not None:
-            self._progress_tasks[token] = task
-
-        def forget() -> None:
-            self._progress_tasks.pop(token, None)
-
-        return forget
 
     # --- out ---
 
@@ -312,26 +251,16 @@ class LithifyProtocol(LanguageServerProtocol):
         """Sends a notification that is plain JSON already."""
         self.send({"jsonrpc": self.VERSION, "method": method, "params": params})
 
-    async def ask_client(self, method: str, params: Any) -> Any:
-        """Sends a request and waits for its answer. Raises ClientError. Nothing is left behind when cancelled."""
-        self._next_id += 1
-        message_id = f"lithify-{self._next_id}"
-        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._answers[message_id] = waiting
-        try:
-            self.send({"jsonrpc": self.VERSION, "id": message_id, "method": method, "params": params})
-            return await waiting
-        finally:
-            self._answers.pop(message_id, None)
-
     def _send_data(self, data: Any) -> None:
         """pygls' own way out: the same frames, and no body in any log."""
         if data:
             self.send(json.loads(json.dumps(data, default=self._serialize_message)))
 
+    def _answer(self, message_id: Any, answer: dict[str, Any]) -> None:
+        self.send({"jsonrpc": self.VERSION, "id": message_id, **answer})
+
     def _answer_error(self, message_id: Any, error: dict[str, Any]) -> None:
-        message_id = message_id if isinstance(message_id, (int, str)) else None
-        self.send({"jsonrpc": self.VERSION, "id": message_id, "error": error})
+        self._answer(message_id if isinstance(message_id, (int, str)) else None, {"error": error})
 
     # --- lifecycle ---
 
@@ -353,8 +282,12 @@ WORK_DONE_TOKEN: contextvars.ContextVar[int | str | None] = contextvars.ContextV
 """The token under which the editor wants to hear of the running command's progress."""
 
 
-async def _wait_for_all(ending: list[asyncio.Task[None]]) -> None:
-    await asyncio.gather(*ending, return_exceptions=True)
+async def _nothing() -> None:
+    """What `shutdown` waits for where nothing is to be stored."""
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _checked(shape: Any, params: Any, name: str) -> Any:

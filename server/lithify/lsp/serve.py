@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -22,14 +24,16 @@ FEATURES = (events, sessions, status, compaction, configuration, reserved)
 NESTING = 20_000
 """Recursion limit: JSON of a user may be nested thousands of levels deep."""
 
+STACK_BYTES = 64 << 20
+"""Stack of the threads that store and send such JSON; systems differ much in what they give by themselves."""
+
 BACKLOG_LIMIT = 4096
 BACKLOG_SECONDS = 0.01
-FINISH_SECONDS = 1.6
 
 
 def serve_stdio(client_process_id: int | None) -> int:
     """Serves one editor over standard input and output. Nothing but the protocol ever reaches the latter."""
-    sys.setrecursionlimit(NESTING)
+    _allow_deep_json()
     protocol_output = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.stdout = sys.stderr
@@ -45,7 +49,7 @@ def serve_stdio(client_process_id: int | None) -> int:
 
 def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
     """Serves the first editor that connects, and ends with it."""
-    sys.setrecursionlimit(NESTING)
+    _allow_deep_json()
 
     async def main() -> int:
         loop = asyncio.get_running_loop()
@@ -66,6 +70,11 @@ def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
         return await session.run(await session.stream.connected)
 
     return _run(main())
+
+
+def _allow_deep_json() -> None:
+    sys.setrecursionlimit(NESTING)
+    threading.stack_size(STACK_BYTES)
 
 
 class Session:
@@ -89,12 +98,12 @@ class Session:
             asyncio.ensure_future(_end_with_stream(server, self.stream)),
             asyncio.ensure_future(_end_with_client(server, self._client_process_id)),
         ]
+        with contextlib.suppress(NotImplementedError):  # Windows has no such signals
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stop, 1)
         code: int = await server.exit_code
         for watch in watches:
             watch.cancel()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(FINISH_SECONDS):
-                await server.finish()
+        await server.finish()
         writer.close()
         return code
 
@@ -113,7 +122,7 @@ async def _end_with_stream(server: LithifyServer, stream: MessageStream) -> None
 
 
 async def _end_with_client(server: LithifyServer, client_process_id: int | None) -> None:
-    await server.initialized
+    await server.initialized.wait()
     named = server.protocol.initialize_params.get("processId")
     process_ids = {one for one in (client_process_id, named) if isinstance(one, int) and not isinstance(one, bool)}
     if process_ids:

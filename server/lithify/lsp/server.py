@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
@@ -13,15 +14,19 @@ from pygls.lsp.server import LanguageServer
 
 from lithify import __version__
 from lithify.assembly import Hooks, Lithify, project_finder
+from lithify.core.events import storable_json
 from lithify.core.projects import Project
 from lithify.core.settings import SettingProblem, Settings, read_settings, unknown_settings
 from lithify.lsp import errors, log, wire
 from lithify.lsp.editor_client import EditorClient
+from lithify.lsp.folders import folders_of
 from lithify.lsp.protocol import LithifyProtocol
 
 logger = logging.getLogger(__name__)
 
+CANCEL_SECONDS = 0.3
 FLUSH_SECONDS = 1.0
+"""Together less than the two seconds in which the process follows its editor."""
 
 
 class LithifyServer(LanguageServer):
@@ -41,9 +46,10 @@ class LithifyServer(LanguageServer):
         self.client = wire.ClientOptions()
         self.client_name = "unknown"
         self.folders: tuple[str, ...] = ()
-        self.on_project_changed: Any = lambda _: None
-        self.initialized: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done once the editor has said `initialize`."""
+        self.on_project_changed: Callable[[Project], None] = lambda _: None
+        self.on_settings_changed: Callable[[], None] = lambda: None
+        self.initialized = asyncio.Event()
+        """Set once the editor has said `initialize`, and its settings are valid."""
         self._kept: set[asyncio.Task[Any]] = set()
         self.exit_code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._find_project = project_finder(())
@@ -82,14 +88,15 @@ class LithifyServer(LanguageServer):
         return self._find_project(named)
 
     def set_folders(self, folders: tuple[str, ...]) -> None:
-        """Takes the workspace's folders, as URIs or paths."""
-        self.folders = folders
-        self._find_project = project_finder(folders)
+        """Takes the workspace's folders, as URIs or paths; what cannot be one is left out."""
+        self.folders = tuple(folder for folder in folders if wire.is_place(folder))
+        self._find_project = project_finder(self.folders)
 
     def set_settings(self, settings: Settings) -> None:
         """Puts settings in force."""
         self.settings = settings
         log.set_level(settings.log.level)
+        self.on_settings_changed()
 
     def show_error(self, message: str) -> None:
         """Shows the user an error."""
@@ -106,7 +113,8 @@ class LithifyServer(LanguageServer):
 
     async def finish(self) -> None:
         """Ends what runs, and stores what is queued."""
-        await asyncio.gather(*self.protocol.cancel_all(), return_exceptions=True)
+        if running := self.protocol.running.cancel_all():
+            await asyncio.wait(running, timeout=CANCEL_SECONDS)
         if self._parts is not None and not self._parts.storage.close(FLUSH_SECONDS):
             logger.error("Not everything that was queued could be stored in time")
 
@@ -114,8 +122,9 @@ class LithifyServer(LanguageServer):
         """How much storage work is queued."""
         return self._parts.storage.backlog if self._parts is not None else 0
 
-    async def _shut_down(self, ending: list[asyncio.Task[None]]) -> None:
+    async def _shut_down(self) -> None:
         """Eglot kills the server right after `exit`, so all is stored before `shutdown` is answered."""
+        ending = set(self.protocol.running.cancel_all()) - {asyncio.current_task()}
         await asyncio.gather(*ending, return_exceptions=True)
         if self._parts is not None:
             await self._parts.storage.run(lambda _: None)
@@ -131,8 +140,8 @@ class LithifyServer(LanguageServer):
         self.initial_settings = options if isinstance(options, dict) else {}
         info = params.get("clientInfo")
         name = info.get("name") if isinstance(info, dict) else None
-        self.client_name = name if isinstance(name, str) and name else "unknown"
-        self.set_folders(_folders(params))
+        self.client_name = name if isinstance(name, str) and name and _is_unicode(name) else "unknown"
+        self.set_folders(folders_of(params))
         self.set_settings(settings)
         for unknown in unknown_settings(options):
             logger.warning("There is no setting lithify.%s", unknown)
@@ -145,7 +154,7 @@ class LithifyServer(LanguageServer):
         self._parts = Lithify(hooks, dict(os.environ))
         self._parts.feed_waiting()
         self._capabilities = params.get("capabilities")
-        self.initialized.set_result(None)
+        self.initialized.set()
         return None
 
     def _project_changed(self, project: Project) -> None:
@@ -161,15 +170,27 @@ class LithifyServer(LanguageServer):
 
     def _log_to_editor(self, kind: int, message: str) -> None:
         if not self._loop.is_closed():
-            params = {"type": kind, "message": message}
-            self._loop.call_soon_threadsafe(self.protocol.tell, "window/logMessage", params)
+            self._loop.call_soon_threadsafe(self._tell_log, {"type": kind, "message": message})
+
+    def _tell_log(self, params: dict[str, Any]) -> None:
+        if self.initialized.is_set():  # before that, LSP lets a server say nothing
+            self.protocol.tell("window/logMessage", params)
 
 
 def invalid_settings(problems: list[SettingProblem]) -> dict[str, Any]:
     """The error that `initialize` fails with, one entry for each problem."""
-    shown = [{"setting": one.setting, "given": one.given, "expected": one.expected} for one in problems]
+    shown = [{"setting": one.setting, "given": _shown(one.given), "expected": one.expected} for one in problems]
     error = errors.plain_error(errors.INVALID_PARAMS, f"invalid settings: {describe(problems)}")
     return {**error, "data": {"type": "invalid_settings", "retryable": False, "problems": shown}}
+
+
+def _shown(given: Any) -> Any:
+    """What was given, as far as JSON can hold it."""
+    try:
+        storable_json(given)
+    except ValueError:
+        return repr(given)
+    return given
 
 
 def describe(problems: list[SettingProblem]) -> str:
@@ -186,8 +207,10 @@ def _client_options(options: Any) -> tuple[wire.ClientOptions, list[SettingProbl
         return wire.ClientOptions(), [SettingProblem("client", given, expected)]
 
 
-def _folders(params: dict[str, Any]) -> tuple[str, ...]:
-    folders = params.get("workspaceFolders")
-    uris = [one.get("uri") for one in folders if isinstance(one, dict)] if isinstance(folders, list) else []
-    named = uris or [params.get("rootUri") or params.get("rootPath")]
-    return tuple(one for one in named if isinstance(one, str) and one)
+def _is_unicode(text: str) -> bool:
+    """Whether a text can be stored: a lone half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

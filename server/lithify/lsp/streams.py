@@ -44,12 +44,10 @@ class MessageStream(asyncio.Protocol):
         if self.ended.done():
             return
         try:
-            bodies = self._decoder.feed(data)
+            for body in self._decoder.feed(data):
+                self._on_body(body)
         except FrameError as error:
             self.end(f"the editor's stream cannot be read: {error}")
-            return
-        for body in bodies:
-            self._on_body(body)
         self.after_data()
 
     def eof_received(self) -> bool:
@@ -124,7 +122,7 @@ class PipeWriter:
         """Queues data, in order."""
         self._queue.put(data)
 
-    def close(self, timeout_seconds: float = 0.5) -> None:
+    def close(self, timeout_seconds: float = 0.3) -> None:
         """Writes what is queued, as far as the editor takes it in time."""
         self._queue.put(None)
         self._thread.join(timeout_seconds)

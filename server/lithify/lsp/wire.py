@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard, TypeVar
+from urllib.parse import unquote, urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
 
-ULID_PATTERN = re.compile(r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")
+from lithify.core.events import storable_json
+from lithify.lsp.errors import field_problems
+
+ULID_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+
+T = TypeVar("T")
 
 
 class Wire(BaseModel):
@@ -22,8 +28,13 @@ class Wire(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, strict=True, frozen=True, extra="ignore")
 
 
+def is_ulid(text: str) -> bool:
+    """Whether a text is a ULID, in any case."""
+    return text.isascii() and ULID_PATTERN.fullmatch(text.upper()) is not None
+
+
 def _ulid(text: str) -> str:
-    if not ULID_PATTERN.match(text.upper()):
+    if not is_ulid(text):
         raise ValueError("must be a ULID (26 characters of Crockford's base 32)")
     return text.upper()
 
@@ -36,6 +47,36 @@ def _timestamp(text: str) -> str:
     if parsed.tzinfo is None:
         raise ValueError("must have an offset from UTC, such as Z or +02:00")
     return text
+
+
+def _place(text: str) -> str:
+    """A path, or a URI that has one: nothing that the system could not even look for."""
+    try:
+        path = urlsplit(text).path if "://" in text else text
+    except ValueError:
+        raise ValueError("must be a path or a file URI") from None
+    if "\0" in (unquote(path) if "://" in text else path):
+        raise ValueError("must be a path or a file URI without NUL characters")
+    return text
+
+
+def is_place(value: Any) -> TypeGuard[str]:
+    """Whether a value is a path or a URI that can be looked for on this machine."""
+    try:
+        return isinstance(value, str) and bool(value) and bool(_place(value).encode())
+    except ValueError:
+        return False
+
+
+def _sound(value: T) -> T:
+    """Data of the user that JSON can hold: it is stored and sent again."""
+    try:
+        storable_json(value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError:
+        raise ValueError("it holds a number that JSON does not know (NaN or infinite)") from None
+    return value
 
 
 def _message(message: dict[str, Any]) -> dict[str, Any]:
@@ -53,8 +94,10 @@ Ulid = Annotated[str, AfterValidator(_ulid)]
 ShortId = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Timestamp = Annotated[str, AfterValidator(_timestamp)]
 ContentHash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-fA-F]{64}$")]
-Message = Annotated[dict[str, Any], AfterValidator(_message)]
+Place = Annotated[str, AfterValidator(_place)]
+Message = Annotated[dict[str, Any], AfterValidator(_message), AfterValidator(_sound)]
 Json = Any
+Overrides = Annotated[dict[str, Json], AfterValidator(_sound)]
 
 
 class TextBody(Wire):
@@ -81,7 +124,7 @@ class Source(Wire):
     surface: str | None = None
     version: str | None = None
     client_id: str | None = None
-    project_path: str | None = None
+    project_path: Place | None = None
 
 
 class Event(Wire):
@@ -104,7 +147,7 @@ class RecordEvents(Wire):
 
 
 class BufferStatusParams(Wire):
-    project_uri: str | None = None
+    project_uri: Place | None = None
 
 
 class AgentCompaction(Wire):
@@ -113,7 +156,7 @@ class AgentCompaction(Wire):
     max_preserved_messages: int | None = None
     compaction_model: str | None = None
     prompt: str | None = None
-    settings_overrides: dict[str, Json] | None = None
+    settings_overrides: Overrides | None = None
 
 
 class AgentConfig(Wire):
@@ -124,11 +167,14 @@ class AgentConfig(Wire):
 
 def _agent(agent: dict[str, Any] | None) -> dict[str, Any] | None:
     if agent is not None:
-        AgentConfig.model_validate(agent)
+        try:
+            AgentConfig.model_validate(agent)
+        except ValidationError as error:
+            raise ValueError(field_problems(error)) from None
     return agent
 
 
-Agent = Annotated[dict[str, Any] | None, AfterValidator(_agent)]
+Agent = Annotated[dict[str, Any] | None, AfterValidator(_agent), AfterValidator(_sound)]
 
 
 class DidOpenSession(Wire):
@@ -137,7 +183,7 @@ class DidOpenSession(Wire):
     agent: Agent = None
     compaction_model: str | None = None
     messages: list[Message]
-    project_uri: str | None = None
+    project_uri: Place | None = None
     source: Source | None = None
     record: Literal["turns", "all", "none"] | None = None
 
@@ -168,7 +214,7 @@ class SessionParams(Wire):
 
 
 class ListSessions(Wire):
-    project_uri: str | None = None
+    project_uri: Place | None = None
     limit: Annotated[int, Field(gt=0, le=1000)] = 50
     cursor: str | None = None
 
@@ -183,7 +229,7 @@ class _Compaction(Wire):
     instructions: str | None = None
     prompt: str | None = None
     compaction_model: str | None = None
-    settings_overrides: dict[str, Json] | None = None
+    settings_overrides: Overrides | None = None
     exact: bool | None = None
     dry_run: bool | None = None
     draft: bool | None = None
@@ -211,7 +257,7 @@ class UndoCompaction(Wire):
 
 class SetRecording(Wire):
     enabled: bool
-    project_uri: str | None = None
+    project_uri: Place | None = None
 
 
 class ExecuteCommand(Wire):

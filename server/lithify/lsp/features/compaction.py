@@ -37,9 +37,10 @@ def register(server: LithifyServer) -> None:
             "messages": undone.messages,
         }
 
-    server.protocol.on_command("lithify.compact_conversation", wire.CompactConversation, compact_conversation)
-    server.protocol.on_command("lithify.compact_up_to_here", wire.CompactUpToHere, compact_up_to_here)
-    server.protocol.on_command("lithify.undo_compaction", wire.UndoCompaction, undo)
+    command = server.protocol.on_command
+    command("lithify.compact_conversation", wire.CompactConversation, compact_conversation, cancellable=True)
+    command("lithify.compact_up_to_here", wire.CompactUpToHere, compact_up_to_here, cancellable=True)
+    command("lithify.undo_compaction", wire.UndoCompaction, undo)
 
 
 async def _compact(

@@ -9,7 +9,7 @@ from typing import Any
 from lsprotocol import types
 
 from lithify.core.settings import changed_settings, unknown_settings
-from lithify.lsp.protocol import ClientError
+from lithify.lsp.asking import ClientError
 from lithify.lsp.server import LithifyServer, describe
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ async def _ask(server: LithifyServer) -> None:
     """Editors that send no values in the notification are asked for them."""
     try:
         async with asyncio.timeout(ASK_SECONDS):
-            answer = await server.protocol.ask_client("workspace/configuration", {"items": [{"section": "lithify"}]})
+            answer = await server.protocol.asking.ask("workspace/configuration", {"items": [{"section": "lithify"}]})
     except (ClientError, TimeoutError) as error:
         logger.warning("The editor did not tell its settings (%s); those before stay in force", type(error).__name__)
         return

@@ -17,35 +17,42 @@ class StatusNotifier:
 
     def __init__(self, server: LithifyServer) -> None:
         self._server = server
-        self._loop = asyncio.get_running_loop()
-        self._scheduled: set[str] = set()
-        self._last: dict[str, float] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._told: dict[str, Project] = {}
+        self._changed: set[str] = set()
+        self._sending: dict[str, asyncio.Task[None]] = {}
 
     def changed(self, project: Project) -> None:
         """Something changed in a project's buffer."""
-        if not self._server.client.buffer_status or project.project_id in self._scheduled:
+        if not self._server.client.buffer_status:
             return
-        self._scheduled.add(project.project_id)
-        earliest = self._last.get(project.project_id, 0.0) + INTERVAL_SECONDS
-        self._loop.call_at(max(earliest, self._loop.time()), self._start, project)
+        self._told[project.project_id] = project
+        self._changed.add(project.project_id)
+        if project.project_id not in self._sending:
+            self._sending[project.project_id] = asyncio.ensure_future(self._send(project))
 
-    def _start(self, project: Project) -> None:
-        self._scheduled.discard(project.project_id)
-        self._last[project.project_id] = self._loop.time()
-        task = asyncio.ensure_future(self._send(project))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def settings_changed(self) -> None:
+        """The thresholds and switches are part of the status."""
+        for project in list(self._told.values()):
+            self.changed(project)
 
     async def _send(self, project: Project) -> None:
-        status = await self._server.parts.status(project)
-        self._server.protocol.tell("lithify/bufferStatusChanged", convert.buffer_status(status, self._server.settings))
+        """Sends until nothing has changed since, the pause after each one included: what comes then finds no task."""
+        server = self._server
+        try:
+            while project.project_id in self._changed:
+                self._changed.discard(project.project_id)
+                status = await server.parts.status(project)
+                server.protocol.tell("lithify/bufferStatusChanged", convert.buffer_status(status, server.settings))
+                await asyncio.sleep(INTERVAL_SECONDS)
+        finally:
+            del self._sending[project.project_id]
 
 
 def register(server: LithifyServer) -> None:
     """Registers the feature."""
     notifier = StatusNotifier(server)
     server.on_project_changed = notifier.changed
+    server.on_settings_changed = notifier.settings_changed
 
     async def buffer_status(params: wire.BufferStatusParams) -> dict[str, Any]:
         status = await server.parts.status(server.find_project(params.project_uri))

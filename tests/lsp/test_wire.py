@@ -1,0 +1,89 @@
+"""The shapes on the wire: what fits, and that what does not is told by its field and never quoted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from lithify.lsp import wire
+from lithify.lsp.errors import field_problems
+from lithify.lsp.folders import folders_of, with_usable_folders
+
+MARKER = "marzipan"
+
+
+def problems(shape: Any, value: Any) -> str:
+    with pytest.raises(ValidationError) as raised:
+        shape.model_validate(value)
+    return field_problems(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "value"),
+    [
+        (wire.Event, {"sessionId": "s", "kind": "note", "body": {"type": MARKER}}),
+        (wire.Event, {"sessionId": "s", "kind": MARKER, "body": {"type": "text", "content": [MARKER]}}),
+        (wire.Event, {"sessionId": "s", "kind": "note", "body": MARKER}),
+        (wire.Event, {"sessionId": "s", "kind": "note", "body": {"type": "text", "content": ""}, "validTime": MARKER}),
+        (wire.Event, MARKER),
+        (wire.DidOpenSession, {"sessionId": "s", "messages": [{"role": {MARKER: 1}}]}),
+        (wire.DidOpenSession, {"sessionId": "s", "messages": [MARKER]}),
+        (wire.DidOpenSession, {"sessionId": "s", "messages": [], "agent": {"compaction": {"prompt": [MARKER]}}}),
+        (wire.DidOpenSession, {"sessionId": "s", "messages": [], "projectUri": f"http://[{MARKER}"}),
+    ],
+)
+def test_a_problem_never_quotes_what_was_given(shape: Any, value: Any) -> None:
+    assert MARKER not in problems(shape, value)
+
+
+def test_a_problem_inside_an_agent_is_told_by_its_path() -> None:
+    assert "compaction.enabled: must be a valid boolean" in problems(
+        wire.SessionActions, {"agent": {"compaction": {"enabled": 1}}}
+    )
+
+
+@pytest.mark.parametrize("text", ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "01arz3ndektsv4rrffq69g5fav"])
+def test_a_ulid_is_one_in_any_case(text: str) -> None:
+    assert wire.is_ulid(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "01ARZ3NDEKTSV4RRFFQ69G5FAV\n",
+        "01ARZ3NDEKTSV4RRFFQ69G5FA",
+        "81ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "01ARZ3NDEKTſV4RRFFQ69G5FAV",
+    ],
+)
+def test_what_only_looks_like_a_ulid_is_none(text: str) -> None:
+    assert not wire.is_ulid(text)
+
+
+@pytest.mark.parametrize(
+    "place", ["/a", "a", "~/b", "C:\\x", "file:///a%20b", "file://host/x", "untitled:1", "%00", "[x"]
+)
+def test_a_path_or_a_uri_is_a_place(place: str) -> None:
+    assert wire.is_place(place)
+
+
+@pytest.mark.parametrize("place", [None, 7, "", "/a\x00", "file:///a%00", "http://[x", "\ud800"])
+def test_what_cannot_be_looked_for_is_no_place(place: Any) -> None:
+    assert not wire.is_place(place)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [{"a": float("-inf")}]])
+def test_numbers_that_json_does_not_know_are_refused_in_data_of_the_user(value: Any) -> None:
+    assert "messages[0]" in problems(
+        wire.DidAppendMessages, {"sessionId": "s", "messages": [{"role": "user", "x": value}]}
+    )
+
+
+def test_unusable_folders_are_left_out_of_the_params_and_the_rest_stays() -> None:
+    good = {"uri": "file:///a", "name": "a"}
+    params = {"rootUri": "file://[x", "workspaceFolders": [{"uri": "file://[x", "name": "x"}, good], "processId": 1}
+    usable = {"rootUri": None, "workspaceFolders": [good], "processId": 1}
+    assert with_usable_folders(params) == usable
+    assert folders_of(usable) == ("file:///a",)
