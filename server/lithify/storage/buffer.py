@@ -9,9 +9,10 @@ middle of a write, a newline goes first, so that the torn line cannot swallow th
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from lithify.storage.locks import FileLock
 from lithify.storage.paths import open_private
 
 NEWLINE = b"\n"
-_EVENT_ID = re.compile(rb'^{"event_id":"([0-9A-Za-z_]+)"', re.MULTILINE)
+_EVENT_ID = re.compile(rb'{"event_id":"([0-9A-Za-z_]+)"')
+_HEAD_BYTES = 64  # holds the id of the first entry
 
 
 class Buffer:
@@ -28,64 +30,91 @@ class Buffer:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "buffer.ndjson"
-        self._lock = FileLock(folder / "buffer.lock")
-        self._counted = (0, 0, 0)  # inode, bytes counted, lines among them
+        self.lock = FileLock(folder / "buffer.lock")
+        self._counted = (0, b"", 0, 0)  # inode, first bytes, bytes counted, lines among them
 
     def held(self) -> AbstractContextManager[None]:
         """The lock that every other method but `size` must be called under."""
-        return self._lock.held()
+        return self.lock.held()
 
-    def append(self, lines: Sequence[str], ceiling_bytes: int) -> int:
-        """Appends as many of the lines, in order, as fit under the ceiling; answers how many.
+    def append(self, lines: Iterable[str], ceiling_bytes: int) -> int:
+        """Appends as many of the lines, in order, as fit under the ceiling; answers how many. Asks for no more lines
+        than one that does not fit.
 
         Either all of those are in the file afterwards, or none is and OSError is raised (disk full, no permission).
         """
-        if not lines:
-            return 0
-        descriptor = open_private(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        try:
-            size = os.fstat(descriptor).st_size
-            torn = size > 0 and _last_byte(descriptor, size) != NEWLINE
-            data, count = _fitting(lines, ceiling_bytes - size, NEWLINE if torn else b"")
-            if count:
+        size, torn = self._end()
+        data, count = _fitting(lines, ceiling_bytes - size, NEWLINE if torn else b"")
+        if count:
+            descriptor = open_private(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            try:
                 _write_all(descriptor, data, size)
-            return count
-        finally:
-            os.close(descriptor)
+            finally:
+                os.close(descriptor)
+        return count
 
     def event_ids(self) -> set[str]:
-        """The ids of the entries in the file."""
+        """The ids of the entries in the file; a torn line is none."""
         try:
-            return {found.decode() for found in _EVENT_ID.findall(self.path.read_bytes())}
+            return set(_whole_entries(self.path.read_bytes()))
         except FileNotFoundError:
             return set()
+
+    def stamp(self) -> tuple[int, int, int]:
+        """Changes whenever the file does."""
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            return 0, 0, 0
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def size(self) -> BufferSize:
         """Bytes and entries now; counts only what was added since the last call. Needs no lock."""
         try:
             with self.path.open("rb") as file:
                 status = os.fstat(file.fileno())
-                inode, counted, lines = self._counted
-                if inode != status.st_ino or counted > status.st_size:
+                head = file.read(_HEAD_BYTES)
+                inode, head_before, counted, lines = self._counted
+                if inode != status.st_ino or counted > status.st_size or not head.startswith(head_before):
                     counted, lines = 0, 0
                 file.seek(counted)
                 lines += file.read(status.st_size - counted).count(NEWLINE)
-                self._counted = (status.st_ino, status.st_size, lines)
+                self._counted = (status.st_ino, head, status.st_size, lines)
                 return BufferSize(status.st_size, lines)
         except FileNotFoundError:
             return BufferSize(0, 0)
 
     def close(self) -> None:
         """Lets go of the lock's file."""
-        self._lock.close()
+        self.lock.close()
+
+    def _end(self) -> tuple[int, bool]:
+        """The size of the file, and whether its last line is torn."""
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(size - 1, 0))
+                return size, file.read(1) not in (NEWLINE, b"")
+        except FileNotFoundError:
+            return 0, False
 
 
-def _last_byte(descriptor: int, size: int) -> bytes:
-    os.lseek(descriptor, size - 1, os.SEEK_SET)
-    return os.read(descriptor, 1)
+def _whole_entries(data: bytes) -> Iterator[str]:
+    for line in data.split(NEWLINE):
+        found = _EVENT_ID.match(line)
+        if found is not None and _is_json(line):
+            yield found[1].decode()
 
 
-def _fitting(lines: Sequence[str], room: int, prefix: bytes) -> tuple[bytes, int]:
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _fitting(lines: Iterable[str], room: int, prefix: bytes) -> tuple[bytes, int]:
     pieces, size = [prefix], len(prefix)
     for line in lines:
         piece = line.encode() + NEWLINE

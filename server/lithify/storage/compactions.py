@@ -11,6 +11,7 @@ import sqlite3
 from lithify.core import tool_groups
 from lithify.core.conversation import Range, kept_in_front
 from lithify.core.events import storable_json
+from lithify.core.messages import Message
 from lithify.core.outcomes import LithifyError
 from lithify.core.sessions import Changed, CompactionRecord, NewCompaction, Undone
 from lithify.storage.sessions import SessionStore
@@ -71,19 +72,33 @@ class CompactionStore:
         self._connection.execute("UPDATE compactions SET undone = 1 WHERE compaction_id = ?", (found,))
         return Undone(found, info.revision, self._sessions.messages(session_id))
 
+    def covered(self, session_id: str, start: int, end: int) -> list[Message]:
+        """The messages that the summaries among [start, end) stand for, through summaries of summaries too."""
+        rows = self._connection.execute(
+            "WITH RECURSIVE inside(id) AS ("
+            " SELECT compaction_id FROM session_messages WHERE session_id = ? AND position >= ? AND position < ?"
+            " AND compaction_id IS NOT NULL"
+            " UNION SELECT o.inner_compaction_id FROM compaction_originals o JOIN inside i ON o.compaction_id = i.id"
+            " WHERE o.inner_compaction_id IS NOT NULL)"
+            " SELECT message FROM compaction_originals WHERE compaction_id IN (SELECT id FROM inside)"
+            " ORDER BY compaction_id, position",
+            (session_id, start, end),
+        )
+        return [json.loads(row[0]) for row in rows]
+
     def forget_unreachable(self, session_id: str) -> None:
         """Drops the compactions of a session whose summary neither stands in it nor in what another one kept."""
-        self._connection.execute(
+        unreachable = self._connection.execute(
             "WITH RECURSIVE reachable(id) AS ("
             " SELECT compaction_id FROM session_messages WHERE session_id = :s AND compaction_id IS NOT NULL"
             " UNION SELECT o.inner_compaction_id FROM compaction_originals o JOIN reachable r"
             " ON o.compaction_id = r.id WHERE o.inner_compaction_id IS NOT NULL)"
-            " DELETE FROM compactions WHERE session_id = :s AND compaction_id NOT IN (SELECT id FROM reachable)",
+            " SELECT compaction_id FROM compactions WHERE session_id = :s AND compaction_id NOT IN"
+            " (SELECT id FROM reachable)",
             {"s": session_id},
-        )
-        self._connection.execute(
-            "DELETE FROM compaction_originals WHERE compaction_id NOT IN (SELECT compaction_id FROM compactions)"
-        )
+        ).fetchall()
+        for table in ("compaction_originals", "compactions"):
+            self._connection.executemany(f"DELETE FROM {table} WHERE compaction_id = ?", unreachable)
 
     def _check_unchanged(self, session_id: str, current: list[dict[str, object]], new: NewCompaction) -> None:
         start, end = new.range.start, new.range.end

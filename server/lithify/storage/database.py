@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from lithify.storage.paths import FILE_MODE, make_private_folder
 
 BUSY_TIMEOUT_SECONDS = 5.0
+POLL_SECONDS = 0.005
+
+Value = TypeVar("Value")
 
 MIGRATIONS = (
     """
@@ -82,7 +87,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     path.touch(mode=FILE_MODE)
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         _migrate(connection, path)
     except BaseException:
@@ -102,6 +107,27 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def sound_text(value: Value) -> Value | str:
+    """A value for a text column: lone surrogates, which SQLite refuses, become question marks."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode(errors="replace").decode()
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switches to WAL mode; SQLite itself does not wait when another process does the same at this moment."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(POLL_SECONDS)
+        else:
+            return
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

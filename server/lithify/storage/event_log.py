@@ -3,19 +3,21 @@
 Order of operations, all under the project's buffer lock: the events are committed as `waiting`; the lines that fit
 are appended to the buffer in one write; those events are committed as `buffered`. A process that dies between the
 last two leaves events that are both `waiting` and in the file: whoever holds the lock next marks them first.
+Where the disk refuses the lock or the buffer, the events are committed all the same, and wait.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 from lithify.core.events import EventResult, StoredEvent, buffer_line
 from lithify.core.projects import BufferSize, Project, ProjectCounts
 from lithify.storage.buffer import Buffer
-from lithify.storage.database import transaction
+from lithify.storage.database import sound_text, transaction
 from lithify.storage.paths import buffer_folder
 
 Insert = Callable[[StoredEvent], bool]
@@ -30,45 +32,44 @@ class EventLog:
         self._data_dir = data_dir
         self._now = now
         self._buffers: dict[str, Buffer] = {}
-        self._left_waiting: dict[str, str] = {}
+        self._left_waiting: dict[str, tuple[str, object]] = {}
         self._disk_errors: dict[str, str] = {}
 
     def accept(self, events: Sequence[StoredEvent], ceiling_bytes: int) -> list[EventResult]:
         """Stores the events and stages them in their buffers, in order; what became of each, in the same order.
 
-        Raises sqlite3.Error or OSError when the database cannot take them; then none of that project is accepted.
+        Raises sqlite3.Error when the database cannot take them; then none of that project is accepted.
         """
         duplicates: set[int] = set()
-        unbuffered: set[str] = set()
+        staged: set[str] = set()
         for project_id in dict.fromkeys(event.project_id for event in events):
-            with self.accepting(project_id, ceiling_bytes, unbuffered) as insert:
+            with self.accepting(project_id, ceiling_bytes, staged) as insert:
                 for index, event in enumerate(events):
                     if event.project_id == project_id and not insert(event):
                         duplicates.add(index)
-        return [_result(event, index in duplicates, unbuffered) for index, event in enumerate(events)]
+        return [_result(event, index in duplicates, staged) for index, event in enumerate(events)]
 
     @contextmanager
-    def accepting(self, project_id: str, ceiling_bytes: int, unbuffered: set[str] | None = None) -> Iterator[Insert]:
+    def accepting(self, project_id: str, ceiling_bytes: int, staged: set[str] | None = None) -> Iterator[Insert]:
         """A transaction on the database that can insert events of one project, which are staged after its commit.
 
-        `unbuffered` receives the ids that could not be staged: the ceiling is reached or the disk refuses.
+        `staged` receives the ids that were; the others wait, because the ceiling is reached or the disk refuses.
+        Raises only what the block or the transaction raises: after the commit nothing can fail any more.
         """
-        buffer = self.buffer(project_id)
-        with buffer.held():
-            self._heal(project_id, buffer)
+        with self._buffer_held(project_id) as buffer:
             with transaction(self._connection):
                 inserter = _Inserter(self._connection, self._now())
                 yield inserter.insert
-            left = self._feed(project_id, buffer, ceiling_bytes)
-            if unbuffered is not None:
-                unbuffered.update(left)
+            if buffer is not None:
+                fed = self._feed(project_id, buffer, ceiling_bytes)
+                if staged is not None:
+                    staged.update(fed)
 
     def feed(self, project_id: str, ceiling_bytes: int) -> None:
         """Stages waiting events of a project as far as there is room."""
-        buffer = self.buffer(project_id)
-        with buffer.held():
-            self._heal(project_id, buffer)
-            self._feed(project_id, buffer, ceiling_bytes)
+        with self._buffer_held(project_id) as buffer:
+            if buffer is not None:
+                self._feed(project_id, buffer, ceiling_bytes)
 
     def waiting_projects(self) -> list[str]:
         """The projects that have events outside their buffer."""
@@ -95,6 +96,11 @@ class EventLog:
         ).fetchone()
         return ProjectCounts(waiting, records, bool(recording))
 
+    def recording(self, project_id: str) -> bool:
+        """Whether a project is recorded."""
+        row = self._connection.execute("SELECT recording FROM projects WHERE project_id = ?", (project_id,)).fetchone()
+        return row is None or bool(row[0])
+
     def disk_error(self, project_id: str) -> str | None:
         """What the disk said when it last refused the project's buffer; None when it took it."""
         return self._disk_errors.get(project_id)
@@ -103,7 +109,7 @@ class EventLog:
         """Remembers where a project's root lies."""
         self._connection.execute(
             "INSERT INTO projects (project_id, root) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (project.project_id, project.root),
+            (project.project_id, sound_text(project.root)),
         )
 
     def set_recording(self, project: Project, enabled: bool) -> None:
@@ -111,7 +117,7 @@ class EventLog:
         self._connection.execute(
             "INSERT INTO projects (project_id, root, recording) VALUES (?, ?, ?)"
             " ON CONFLICT (project_id) DO UPDATE SET recording = excluded.recording",
-            (project.project_id, project.root, int(enabled)),
+            (project.project_id, sound_text(project.root), int(enabled)),
         )
 
     def close(self) -> None:
@@ -119,48 +125,77 @@ class EventLog:
         for buffer in self._buffers.values():
             buffer.close()
 
-    def _waiting(self, project_id: str) -> list[tuple[str, ...]]:
-        return self._connection.execute(
-            "SELECT event_id, namespace, kind, body, valid_time, surface FROM events"
-            " WHERE project_id = ? AND state = 'waiting' ORDER BY sequence",
-            (project_id,),
-        ).fetchall()
+    @contextmanager
+    def _buffer_held(self, project_id: str) -> Iterator[Buffer | None]:
+        """The project's buffer, locked and healed, for the block; None where the disk refuses that."""
+        buffer = self.buffer(project_id)
+        with ExitStack() as stack:
+            yield buffer if self._taken(project_id, buffer, stack) else None
 
-    def _heal(self, project_id: str, buffer: Buffer) -> None:
-        """Marks waiting events that a process appended before it died; they are a prefix of those waiting."""
-        first = self._connection.execute(
+    def _taken(self, project_id: str, buffer: Buffer, stack: ExitStack) -> bool:
+        try:
+            stack.enter_context(buffer.held())
+            self._heal(project_id, buffer)
+        except OSError as error:
+            self._disk_errors[project_id] = _told(buffer, error)
+            return False
+        return True
+
+    def _first_waiting(self, project_id: str) -> str | None:
+        row = self._connection.execute(
             "SELECT event_id FROM events WHERE project_id = ? AND state = 'waiting' ORDER BY sequence LIMIT 1",
             (project_id,),
         ).fetchone()
-        if first is None or self._left_waiting.get(project_id) == first[0]:
+        return row[0] if row else None
+
+    def _heal(self, project_id: str, buffer: Buffer) -> None:
+        """Marks waiting events that a process appended before it died; they are a prefix of those waiting."""
+        first = self._first_waiting(project_id)
+        if first is None or self._left_waiting.get(project_id) == (first, buffer.stamp()):
             return
         in_file = buffer.event_ids()
-        appended = [row[0] for row in self._waiting(project_id) if row[0] in in_file]
-        if appended:
-            with transaction(self._connection):
-                self._mark_buffered(appended)
+        waiting = self._connection.execute(
+            "SELECT event_id FROM events WHERE project_id = ? AND state = 'waiting' ORDER BY sequence", (project_id,)
+        )
+        appended = list(takewhile(in_file.__contains__, (row[0] for row in waiting)))
+        waiting.close()
+        self._mark_buffered(appended)
 
     def _feed(self, project_id: str, buffer: Buffer, ceiling_bytes: int) -> list[str]:
-        """Appends waiting events as far as they fit; the ids of those left."""
-        waiting = self._waiting(project_id)
+        """Appends waiting events as far as they fit; the ids of those that did."""
+        offered: list[str] = []
         try:
-            count = buffer.append([buffer_line(*row) for row in waiting], ceiling_bytes)
-        except OSError as error:
-            self._disk_errors[project_id] = f"{buffer.path}: {error.strerror or error}"
-            return [row[0] for row in waiting]
+            with closing(self._waiting_lines(project_id, offered)) as lines:
+                count = buffer.append(lines, ceiling_bytes)
+            self._mark_buffered(offered[:count])
+            if len(offered) > count:
+                self._left_waiting[project_id] = (offered[count], buffer.stamp())
+        except (OSError, sqlite3.Error) as error:
+            self._disk_errors[project_id] = _told(buffer, error)
+            return []
         self._disk_errors.pop(project_id, None)
-        if count:
-            with transaction(self._connection):
-                self._mark_buffered([row[0] for row in waiting[:count]])
-        left = [row[0] for row in waiting[count:]]
-        if left:
-            self._left_waiting[project_id] = left[0]
-        return left
+        return offered[:count]
+
+    def _waiting_lines(self, project_id: str, offered: list[str]) -> Generator[str, None, None]:
+        """The lines of waiting events, read as they are asked for; `offered` receives their ids."""
+        with closing(
+            self._connection.execute(
+                "SELECT event_id, namespace, kind, body, valid_time, surface FROM events"
+                " WHERE project_id = ? AND state = 'waiting' ORDER BY sequence",
+                (project_id,),
+            )
+        ) as waiting:
+            for row in waiting:
+                offered.append(row[0])
+                yield buffer_line(*row)
 
     def _mark_buffered(self, event_ids: Sequence[str]) -> None:
-        self._connection.executemany(
-            "UPDATE events SET state = 'buffered' WHERE event_id = ?", [(event_id,) for event_id in event_ids]
-        )
+        if not event_ids:
+            return
+        with transaction(self._connection):
+            self._connection.executemany(
+                "UPDATE events SET state = 'buffered' WHERE event_id = ?", [(event_id,) for event_id in event_ids]
+            )
 
 
 class _Inserter:
@@ -179,14 +214,14 @@ class _Inserter:
                 self._sequence + 1,
                 event.project_id,
                 event.session_id,
-                event.actor_id,
+                sound_text(event.actor_id),
                 event.parent_event_id,
                 event.kind,
                 event.body_json,
                 event.valid_time,
                 self._recorded_at,
-                event.namespace,
-                event.surface,
+                sound_text(event.namespace),
+                sound_text(event.surface),
                 event.source_json,
                 event.content_hash,
             ),
@@ -196,7 +231,11 @@ class _Inserter:
         return inserted
 
 
-def _result(event: StoredEvent, duplicate: bool, unbuffered: set[str]) -> EventResult:
+def _result(event: StoredEvent, duplicate: bool, staged: set[str]) -> EventResult:
     if duplicate:
         return EventResult(event.event_id, "duplicate")
-    return EventResult(event.event_id, "stored" if event.event_id in unbuffered else "buffered")
+    return EventResult(event.event_id, "buffered" if event.event_id in staged else "stored")
+
+
+def _told(buffer: Buffer, error: Exception) -> str:
+    return f"{buffer.path}: {getattr(error, 'strerror', None) or error}"

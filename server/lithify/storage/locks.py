@@ -16,7 +16,7 @@ POLL_SECONDS = 0.002
 
 
 class LockUnavailable(OSError):
-    """Another process held the lock for the whole wait."""
+    """Another process held the lock for the whole wait, or the file system knows no locks."""
 
 
 class FileLock:
@@ -24,7 +24,7 @@ class FileLock:
 
     def __init__(self, path: Path, wait_seconds: float = 10.0) -> None:
         self._path = path
-        self._wait_seconds = wait_seconds
+        self.wait_seconds = wait_seconds
         self._descriptor: int | None = None
 
     @contextmanager
@@ -35,7 +35,10 @@ class FileLock:
         try:
             yield
         finally:
-            portalocker.unlock(descriptor)
+            try:
+                portalocker.unlock(descriptor)
+            except portalocker.exceptions.LockException:
+                self.close()  # which gives the lock back too
 
     def close(self) -> None:
         """Lets go of the file; the lock can be taken again afterwards."""
@@ -52,14 +55,16 @@ class FileLock:
         return self._descriptor
 
     def _acquire(self, descriptor: int) -> None:
-        deadline = time.monotonic() + self._wait_seconds
+        deadline = time.monotonic() + self.wait_seconds
         while True:
             try:
                 portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-            except portalocker.exceptions.LockException as error:
+            except portalocker.exceptions.AlreadyLocked as error:
                 if time.monotonic() >= deadline:
-                    message = f"{self._path} has been locked by another process for {self._wait_seconds:g} s"
+                    message = f"{self._path} has been locked by another process for {self.wait_seconds:g} s"
                     raise LockUnavailable(message) from error
                 time.sleep(POLL_SECONDS)
+            except portalocker.exceptions.LockException as error:
+                raise LockUnavailable(f"{self._path} cannot be locked: {error}") from error
             else:
                 return

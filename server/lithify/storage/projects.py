@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from lithify.core.events import project_id_of
+from lithify.core.outcomes import LithifyError
 from lithify.core.projects import Project
 
 MARKERS = (
@@ -33,11 +34,17 @@ MARKERS = (
 
 
 def path_of(named: str) -> str:
-    """The path of a file URI or of a path as it stands; other schemes give their path part."""
+    """The path of a file URI or of a path as it stands; other schemes give their path part.
+
+    Raises LithifyError `invalid_params` for what is neither.
+    """
     scheme, separator, _ = named.partition("://")
     if not separator:
         return named
-    parts = urlsplit(named)
+    try:
+        parts = urlsplit(named)
+    except ValueError as error:
+        raise _no_path(named, error) from None
     return url2pathname(parts.path) if scheme.lower() == "file" else unquote(parts.path)
 
 
@@ -46,8 +53,12 @@ def find_project(path: str, workspace_folders: Sequence[str], home: str) -> Proj
 
     Its root is the nearest folder at or above the path with a marker, looked for no higher than the workspace folder
     that holds the path, and never in or above the home folder; else the folder itself. Links are followed first.
+    Raises LithifyError `invalid_params` for what no path can be.
     """
-    real = os.path.realpath(path)
+    try:
+        real = os.path.realpath(path)
+    except ValueError as error:
+        raise _no_path(path, error) from None
     folder = os.path.dirname(real) if os.path.isfile(real) else real
     limits = {os.path.realpath(one) for one in workspace_folders}
     real_home = os.path.realpath(home)
@@ -64,6 +75,10 @@ def _nearest_marked(folder: str, limits: set[str], home: str) -> str | None:
             return None
         folder = parent
     return None
+
+
+def _no_path(named: str, error: ValueError) -> LithifyError:
+    return LithifyError("invalid_params", f"{named[:200]!a} is no path ({error})")
 
 
 def _holds(folder: str, path: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from lithify.core.events import storable_json
 from lithify.core.messages import Message, counted_bytes
 from lithify.core.sessions import SessionInfo
+from lithify.storage.database import sound_text
 
 _COLUMNS = (
     "session_id, title, project_id, coalesce((SELECT root FROM projects p WHERE p.project_id = s.project_id), ''),"
@@ -64,12 +65,12 @@ class SessionStore:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 info.session_id,
-                info.title,
+                sound_text(info.title),
                 info.project_id,
                 storable_json(info.agent),
-                info.compaction_model,
+                sound_text(info.compaction_model),
                 info.record,
-                info.surface,
+                sound_text(info.surface),
                 info.revision,
                 info.message_count,
                 info.counted_bytes,
@@ -131,8 +132,8 @@ class SessionStore:
         ).fetchone()
         return int(present) > len(json.loads(event_ids))
 
-    def note_recorded(self, session_id: str, fingerprint: str, event_id: str) -> None:
-        """Keeps which event something said became."""
+    def note_recorded(self, session_id: str, fingerprint: str, event_id: str | None) -> None:
+        """Keeps which event something said became; None: it was seen, and is not recorded now or later."""
         self._connection.execute(
             "UPDATE utterances SET event_ids = json_insert(event_ids, '$[#]', ?)"
             " WHERE session_id = ? AND fingerprint = ?",

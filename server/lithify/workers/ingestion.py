@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lithify.core.events import EventResult, NewEvent, StoredEvent, stored_event
 from lithify.core.exclusion import Exclusion
-from lithify.core.outcomes import Rejected
+from lithify.core.outcomes import LithifyError, Rejected
 from lithify.core.projects import Project
 from lithify.core.settings import Settings
 from lithify.workers.ports import FindProject, Store
@@ -59,7 +59,7 @@ class Ingestion:
         settings = self._settings()
         if not settings.recording.enabled:
             return "recording.enabled is off"
-        if not store.events.counts(project.project_id).recording:
+        if not store.events.recording(project.project_id):
             return "recording is paused for this project (lithify.set_recording)"
         if self._exclude != settings.recording.exclude:
             self._exclusion, self._exclude = Exclusion(settings.recording.exclude), settings.recording.exclude
@@ -74,7 +74,10 @@ class Ingestion:
     ) -> StoredEvent | EventResult:
         if isinstance(event, EventResult):
             return event
-        project = self._find_project(event.source.project_path)
+        try:
+            project = self._find_project(event.source.project_path)
+        except LithifyError as error:
+            return EventResult(event.event_id, "rejected", f"source.projectPath: {error.message}")
         reason = self.refusal(store, event.kind, event.body, project)
         if reason is not None:
             return EventResult(event.event_id, "rejected", reason)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lithify.core.agents import CompactionCommand, CompactionOptions, resolved_options
 from lithify.core.compaction_results import Preview, Summarised
@@ -21,6 +22,7 @@ from lithify.workers.ports import Model, Store
 from lithify.workers.sessions import SessionKeeper
 
 RunOnStorage = Callable[[Callable[[Store], Any]], Awaitable[Any]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,7 @@ class SessionCompactor:
                 self._keeper.found(store, session_id)
                 return store.compactions.undo(session_id, compaction_id, self._now())
 
-        undone: Undone = await self._run(undo)
-        return undone
+        return await self._change(undo)
 
     def _read(self, store: Store, session_id: str) -> _Read:
         return _Read(self._keeper.found(store, session_id), store.sessions.messages(session_id))
@@ -117,10 +118,14 @@ class SessionCompactor:
         return model
 
     async def _ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
-        outcome = "cancelled"
+        outcome = "model_error"
         reply = None
         try:
             reply = await model.ask(request)
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        else:
             outcome = "answered" if isinstance(reply, ModelReply) else reply.type
             return reply
         finally:
@@ -151,7 +156,24 @@ class SessionCompactor:
                 self._keeper.found(store, session_id)
                 return store.compactions.apply(session_id, new)
 
-        return Compacted(compaction_id, summarised, await self._run(apply))
+        return Compacted(compaction_id, summarised, await self._change(apply))
+
+    async def _change(self, job: Callable[[Store], T]) -> T:
+        """Runs a job that changes a session. One that is cancelled before it began changes nothing; one that has
+        begun goes to its end, and is answered like any other."""
+        cancelled = threading.Event()
+
+        def unless_cancelled(store: Store) -> T:
+            if cancelled.is_set():
+                raise LithifyError("cancelled", "the request was cancelled; nothing was changed")
+            return job(store)
+
+        changing: asyncio.Future[T] = asyncio.ensure_future(self._run(unless_cancelled))
+        try:
+            return await asyncio.shield(changing)
+        except asyncio.CancelledError:
+            cancelled.set()
+            return await changing
 
 
 def _index_of(messages: list[Message], message_id: str, session_id: str) -> int:

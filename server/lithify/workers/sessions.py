@@ -6,7 +6,7 @@ Everything here runs on the storage thread. A session and the events that come o
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +62,7 @@ class SessionKeeper:
     def open(self, store: Store, opening: Opening) -> None:
         """Opens a session, or replaces the one of that id. What both have in common from the start on is kept, with
         its compactions; so the same messages are the same session."""
+        texts = _stored_texts(opening.messages)
         store.events.note_project(opening.project)
         with self._recording(store, opening.project) as insert:
             known = store.sessions.find(opening.session_id)
@@ -78,25 +79,17 @@ class SessionKeeper:
                 closed=False,
             )
             store.sessions.put(info)
-            spliced = self._replace_messages(store, info, opening.messages, insert)
-            if info != base and not spliced:
+            spliced = self._replace_messages(store, info, opening.messages, texts, insert)
+            if not spliced and (known is None or _told_of(info) != _told_of(known)):
                 store.sessions.put(replace(info, revision=base.revision + 1, updated_at=self._now()))
 
     def append(self, store: Store, session_id: str, messages: Sequence[Message]) -> None:
         """Adds messages at the end."""
-        info = self.found(store, session_id)
-        self._splice(store, info, info.message_count, 0, messages)
+        self._splice(store, session_id, None, 0, messages)
 
     def splice(self, store: Store, session_id: str, start: int, delete_count: int, messages: Sequence[Message]) -> None:
         """Replaces some messages by others. Raises LithifyError `invalid_range`."""
-        info = self.found(store, session_id)
-        if start > info.message_count or start + delete_count > info.message_count:
-            raise LithifyError(
-                "invalid_range",
-                f"start {start} and deleteCount {delete_count} do not fit session {session_id}, which has "
-                f"{info.message_count} messages; open it again with all its messages",
-            )
-        self._splice(store, info, start, delete_count, messages)
+        self._splice(store, session_id, start, delete_count, messages)
 
     def change(self, store: Store, session_id: str, changes: dict[str, Any]) -> None:
         """Sets the title, agent or compaction model."""
@@ -148,12 +141,17 @@ class SessionKeeper:
         )
 
     def _replace_messages(
-        self, store: Store, info: SessionInfo, messages: Sequence[Message], insert: Callable[[StoredEvent], bool]
+        self,
+        store: Store,
+        info: SessionInfo,
+        messages: Sequence[Message],
+        texts: Sequence[str],
+        insert: Callable[[StoredEvent], bool],
     ) -> bool:
         """Makes these the session's messages; whether that changed anything."""
         session_id = info.session_id
         stored = store.sessions.message_texts(session_id)
-        same = _common_prefix(stored, messages)
+        same = _common_prefix(stored, texts)
         changed = same < len(stored) or same < len(messages)
         if changed:
             fresh: list[tuple[Message, str | None]] = [(message, None) for message in messages[same:]]
@@ -161,24 +159,44 @@ class SessionKeeper:
         if same < len(stored):
             store.compactions.forget_unreachable(session_id)
             store.sessions.nothing_said(session_id)
+            for utterance in self._utterances(info, store.compactions.covered(session_id, 0, len(messages)), []):
+                store.sessions.said(session_id, utterance.fingerprint)
             same = 0
-        self._record(store, info, messages[same:], list(messages[:same]), insert)
+        self._record(store, info, messages[same:], messages[:same], insert)
         return changed
 
     def _splice(
-        self, store: Store, info: SessionInfo, start: int, delete_count: int, messages: Sequence[Message]
+        self, store: Store, session_id: str, start: int | None, delete_count: int, messages: Sequence[Message]
     ) -> None:
-        project = Project(info.project_id, info.project_root)
-        session_id = info.session_id
-        with self._recording(store, project) as insert:
-            for utterance in self._turns(info, store.sessions.messages(session_id, start, start + delete_count)):
-                store.sessions.unsaid(session_id, utterance.fingerprint)
+        """Replaces messages from an index on; None: at the end. What stays the same is left alone."""
+        texts = _stored_texts(messages)
+        known = self.found(store, session_id)
+        with self._recording(store, Project(known.project_id, known.project_root)) as insert:
+            info = self.found(store, session_id)
+            start = info.message_count if start is None else start
+            if not 0 <= start <= start + delete_count <= info.message_count:
+                raise LithifyError(
+                    "invalid_range",
+                    f"start {start} and deleteCount {delete_count} do not fit session {session_id}, which has "
+                    f"{info.message_count} messages; open it again with all its messages",
+                )
+            stored = store.sessions.message_texts(session_id, start, start + delete_count)
+            front = _common_prefix(stored, texts)
+            back = _common_prefix(stored[front:][::-1], texts[front:][::-1])
+            start, end = start + front, start + delete_count - back
+            fresh = messages[front : len(messages) - back]
+            if start == end and not fresh:
+                return
             look_back = max(start - CALLS_LOOK_BACK, 0) if self._mode(info) == "all" else start
             before = store.sessions.messages(session_id, look_back, start)
-            store.sessions.splice(
-                session_id, start, delete_count, [(message, None) for message in messages], self._now()
-            )
-            self._record(store, info, messages, before, insert)
+            for gone, context in (
+                (store.sessions.messages(session_id, start, end), before),
+                (store.compactions.covered(session_id, start, end), []),
+            ):
+                for utterance in self._utterances(info, gone, context):
+                    store.sessions.unsaid(session_id, utterance.fingerprint)
+            store.sessions.splice(session_id, start, end - start, [(message, None) for message in fresh], self._now())
+            self._record(store, info, fresh, before, insert)
 
     def _recording(self, store: Store, project: Project) -> Any:
         self._on_change(project)
@@ -187,37 +205,41 @@ class SessionKeeper:
     def _mode(self, info: SessionInfo) -> str:
         return info.record or self._settings().sessions.record
 
-    def _turns(self, info: SessionInfo, messages: Iterable[Message]) -> list[Utterance]:
-        if self._mode(info) == "none":
-            return []
-        return [utterance for message in messages if (utterance := turn_of(message)) is not None]
+    def _utterances(
+        self, info: SessionInfo, messages: Iterable[Message], before: Sequence[Message]
+    ) -> Iterator[Utterance]:
+        """What messages say, in order; in `before` the calls are found that the first of them answer."""
+        earlier = list(before)
+        for message in messages:
+            turn = turn_of(message)
+            said = [] if turn is None else [turn]
+            if self._mode(info) == "all":
+                said.extend(tool_uses(message, earlier[-CALLS_LOOK_BACK:]))
+                earlier.append(message)
+            yield from {utterance.fingerprint: utterance for utterance in said}.values()
 
     def _record(
         self,
         store: Store,
         info: SessionInfo,
-        messages: Sequence[Message],
-        before: list[Message],
+        messages: Iterable[Message],
+        before: Sequence[Message],
         insert: Callable[[StoredEvent], bool],
     ) -> None:
-        """Inserts what the messages say and was not recorded yet."""
-        mode = self._mode(info)
-        for message in messages:
-            utterances = self._turns(info, [message])
-            if mode == "all":
-                utterances.extend(tool_uses(message, before))
-                before.append(message)
-            for utterance in utterances:
-                if store.sessions.said(info.session_id, utterance.fingerprint):
-                    self._insert(store, info, utterance, insert)
+        """Inserts what the messages say and was not seen yet."""
+        for utterance in self._utterances(info, messages, before):
+            if store.sessions.said(info.session_id, utterance.fingerprint):
+                event = None if self._mode(info) == "none" else self._event(store, info, utterance)
+                if event is not None:
+                    insert(event)
+                event_id = None if event is None else event.event_id
+                store.sessions.note_recorded(info.session_id, utterance.fingerprint, event_id)
 
-    def _insert(
-        self, store: Store, info: SessionInfo, utterance: Utterance, insert: Callable[[StoredEvent], bool]
-    ) -> None:
+    def _event(self, store: Store, info: SessionInfo, utterance: Utterance) -> StoredEvent | None:
+        """The event that something said becomes; None where it is not to be recorded."""
         project = Project(info.project_id, info.project_root)
-        reason = self._ingestion.refusal(store, utterance.kind, utterance.body, project)
-        if reason is not None:
-            return
+        if self._ingestion.refusal(store, utterance.kind, utterance.body, project) is not None:
+            return None
         event = NewEvent(
             event_id=self._new_id(),
             session_id=info.session_id,
@@ -231,15 +253,27 @@ class SessionKeeper:
         stored = stored_event(event, info.project_id)
         if isinstance(stored, Rejected):
             logger.warning("A message of session %s was not recorded: %s", info.session_id, stored.reason)
-            return
-        insert(stored)
-        store.sessions.note_recorded(info.session_id, utterance.fingerprint, event.event_id)
+            return None
+        return stored
 
 
-def _common_prefix(stored: Sequence[str], messages: Sequence[Message]) -> int:
+def _told_of(info: SessionInfo) -> tuple[Any, ...]:
+    """What a client says of a session when it opens it."""
+    return info.title, info.agent, info.compaction_model, info.record, info.surface, info.project_id
+
+
+def _stored_texts(messages: Sequence[Message]) -> list[str]:
+    try:
+        return [storable_json(message) for message in messages]
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise LithifyError("invalid_params", f"messages: one cannot be written as JSON ({why})") from None
+
+
+def _common_prefix(texts: Sequence[str], others: Sequence[str]) -> int:
     count = 0
-    for one, other in zip(stored, messages, strict=False):
-        if one != storable_json(other):
+    for one, other in zip(texts, others, strict=False):
+        if one != other:
             break
         count += 1
     return count

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -23,36 +24,47 @@ T = TypeVar("T")
 MAX_BATCH = 256
 RETRY_SECONDS = 1.0
 
+MAX_KEPT = 4096
+"""Pieces of work kept for a store that cannot be used; further ones are dropped, so that memory stays bounded."""
+
+OWN_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
+"""Errors that a piece of work would run into again, however often it were tried; the store is not at fault."""
+
 
 @dataclass(slots=True)
 class _Call:
     job: Callable[[Store], Any]
-    future: Future[Any]
+    future: Future[Any] | None
+    done: bool = False
 
 
 @dataclass(slots=True)
 class _Queued(Generic[Item]):
     item: Item
     future: Future[Any] | None
+    done: bool = False
 
 
 class StorageThread(Generic[Item, Result]):
     """Runs storage work in arrival order on a thread of its own, so that no disk ever stalls the editor.
 
     `open_store` is tried again while it fails. `handle_items` takes a run of items at once and answers one result
-    each. Items put without a future are kept and tried again when the disk or the database fails; work that someone
-    waits for fails with `storage_failed` instead.
+    each. When the disk or the database fails, work that nobody waits for is kept and tried again, before all that
+    came after it; work that someone waits for fails with `storage_failed`.
     """
 
     def __init__(
         self,
         open_store: Callable[[], Store],
         handle_items: Callable[[Store, list[Item]], list[Result]],
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self._open_store = open_store
         self._handle_items = handle_items
+        self._retry_seconds = retry_seconds
         self._queue: deque[_Call | _Queued[Item]] = deque()
-        self._kept: list[Item] = []
+        self._kept: deque[_Call | _Queued[Item]] = deque()
+        self._dropped = 0
         self._changed = threading.Condition()
         self._closing = False
         self._store: Store | None = None
@@ -71,9 +83,9 @@ class StorageThread(Generic[Item, Result]):
         self._append(_Queued(item, future))
         return await asyncio.shield(asyncio.wrap_future(future))
 
-    async def run(self, job: Callable[[Store], T]) -> T:
-        """Runs a job after all that was queued before it. Raises what the job raises, or LithifyError."""
-        return await asyncio.shield(asyncio.wrap_future(self.submit(job)))
+    def run(self, job: Callable[[Store], T]) -> asyncio.Future[T]:
+        """Queues a job at once; await its result. Raises what the job raises, or LithifyError."""
+        return asyncio.shield(asyncio.wrap_future(self.submit(job)))
 
     def submit(self, job: Callable[[Store], T]) -> Future[T]:
         """Queues a job; its future can be waited for or left alone."""
@@ -83,7 +95,7 @@ class StorageThread(Generic[Item, Result]):
 
     def put_job(self, job: Callable[[Store], None]) -> None:
         """Queues a job that nobody waits for; a failure is logged."""
-        self.submit(job).add_done_callback(_tell_failure)
+        self._append(_Call(job, None))
 
     @property
     def backlog(self) -> int:
@@ -100,69 +112,82 @@ class StorageThread(Generic[Item, Result]):
 
     def _append(self, work: _Call | _Queued[Item]) -> None:
         with self._changed:
-            self._queue.append(work)
-            self._changed.notify()
+            if not self._closing:
+                self._queue.append(work)
+                self._changed.notify()
+                return
+        _fail(work, LithifyError("storage_failed", "the server is ending"))
 
     def _run(self) -> None:
         while True:
             with self._changed:
                 while not self._queue and not self._closing:
-                    if not self._changed.wait(RETRY_SECONDS if self._kept else None):
+                    if not self._changed.wait(self._retry_seconds if self._kept else None):
                         break
-                work = self._next()
-            if isinstance(work, _Call):
-                self._call(work)
-            else:
-                self._batch(work)
+                batch = _taken(self._queue)
+            failure = self._retry() or self._attempt(batch)
+            if failure is not None:
+                self._put_off(batch, failure)
             if self._closing and not self._queue:
                 break
         if self._kept:
-            logger.error("%d batches of events could not be stored: %s", len(self._kept), self.problem)
+            logger.error("%d messages of the editor could not be stored: %s", len(self._kept), self.problem)
         if self._store is not None:
             self._store.close()
 
-    def _next(self) -> _Call | list[_Queued[Item]]:
-        batch: list[_Queued[Item]] = []
-        while self._queue and len(batch) < MAX_BATCH:
-            work = self._queue[0]
-            if isinstance(work, _Call):
-                if batch:
-                    break
-                self._queue.popleft()
-                return work
-            self._queue.popleft()
-            batch.append(work)
-        return batch
+    def _retry(self) -> LithifyError | None:
+        """Tries what was kept, in order; why it still fails, if it does."""
+        while self._kept:
+            batch = _taken(self._kept)
+            failure = self._attempt(batch)
+            if failure is not None:
+                self._kept.extendleft(work for work in reversed(batch) if not work.done)
+                return failure
+        self._dropped = 0
+        return None
 
-    def _call(self, work: _Call) -> None:
+    def _put_off(self, batch: Sequence[_Call | _Queued[Item]], failure: LithifyError) -> None:
+        for work in batch:
+            if work.done:
+                continue
+            if work.future is not None:
+                _fail(work, failure)
+            elif len(self._kept) < MAX_KEPT:
+                self._kept.append(work)
+            else:
+                if not self._dropped:
+                    logger.error("Too much waits for the data folder; what comes now is lost: %s", self.problem)
+                self._dropped += 1
+
+    def _attempt(self, batch: Sequence[_Call | _Queued[Item]]) -> LithifyError | None:
+        """Does the work as far as the store lets it; the failure, when it does not."""
+        if not batch:
+            return None
         try:
-            result = work.job(self._opened())
+            store = self._opened()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told and tried again
+            return self._failed(error)
+        try:
+            results = self._results(store, batch)
         except LithifyError as error:
-            work.future.set_exception(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the one who waits must hear of it
-            work.future.set_exception(self._failed(error))
+            _fail(batch[0], error)
+        except OWN_FAULTS as error:
+            if len(batch) > 1:
+                return next((failure for work in batch if (failure := self._attempt([work])) is not None), None)
+            _fail(batch[0], error)
+        except Exception as error:  # noqa: BLE001 - what waits must hear of it, what does not is tried again
+            return self._failed(error)
         else:
             self.problem = None
-            work.future.set_result(result)
+            for work, result in zip(batch, results, strict=True):
+                _finish(work, result)
+        return None
 
-    def _batch(self, queued: list[_Queued[Item]]) -> None:
-        kept, self._kept = self._kept, []
-        items = [*kept, *(one.item for one in queued)]
-        if not items:
-            return
-        try:
-            results = self._handle_items(self._opened(), items)
-        except Exception as error:  # noqa: BLE001 - events are kept and tried again, requests are answered
-            failure = self._failed(error)
-            self._kept = kept + [one.item for one in queued if one.future is None]
-            for one in queued:
-                if one.future is not None:
-                    one.future.set_exception(failure)
-        else:
-            self.problem = None
-            for one, result in zip(queued, results[len(kept) :], strict=True):
-                if one.future is not None:
-                    one.future.set_result(result)
+    def _results(self, store: Store, batch: Sequence[_Call | _Queued[Item]]) -> list[Any]:
+        first = batch[0]
+        if isinstance(first, _Call):
+            return [first.job(store)]
+        return self._handle_items(store, [work.item for work in batch if isinstance(work, _Queued)])
 
     def _opened(self) -> Store:
         if self._store is None:
@@ -172,12 +197,38 @@ class StorageThread(Generic[Item, Result]):
     def _failed(self, error: Exception) -> LithifyError:
         text = f"{error}" or type(error).__name__
         if text != self.problem:
-            logger.error("Storage failed: %s", text, exc_info=error if logger.isEnabledFor(logging.DEBUG) else None)
+            logger.error("Storage failed: %s", text, exc_info=_details(error))
         self.problem = text
         return LithifyError("storage_failed", f"the data folder could not be used: {text}; 'lithify doctor' says more")
 
 
-def _tell_failure(future: Future[None]) -> None:
-    error = future.exception()
-    if isinstance(error, LithifyError) and error.type != "storage_failed":
+def _taken(queue: deque[_Call | _Queued[Item]]) -> list[_Call | _Queued[Item]]:
+    """Takes the next call, or the next run of items, from the front."""
+    batch: list[_Call | _Queued[Item]] = []
+    while queue and len(batch) < MAX_BATCH and not (batch and isinstance(queue[0], _Call)):
+        batch.append(queue.popleft())
+        if isinstance(batch[0], _Call):
+            break
+    return batch
+
+
+def _finish(work: _Call | _Queued[Any], result: Any) -> None:
+    work.done = True
+    if work.future is not None:
+        with suppress(InvalidStateError):
+            work.future.set_result(result)
+
+
+def _fail(work: _Call | _Queued[Any], error: Exception) -> None:
+    work.done = True
+    if work.future is not None:
+        with suppress(InvalidStateError):
+            work.future.set_exception(error)
+    elif isinstance(error, LithifyError):
         logger.warning("%s", error.message)
+    else:
+        logger.error("A message of the editor could not be handled: %s", type(error).__name__, exc_info=_details(error))
+
+
+def _details(error: Exception) -> Exception | None:
+    return error if logger.isEnabledFor(logging.DEBUG) else None

@@ -1,0 +1,348 @@
+"""The buffer file: its format, torn lines, the ceiling, writes that fail, its size, its lock."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lithify.core.events import buffer_line
+from lithify.storage.buffer import Buffer
+from lithify.storage.locks import FileLock, LockUnavailable
+from tests.support.stores import CEILING_BYTES
+
+KEYS = ["event_id", "namespace", "kind", "body", "timestamp", "surface"]
+
+BODY = '{"type":"text","content":"é \U0001f600 \\u2028 \\n"}'
+
+
+@pytest.fixture
+def buffer(tmp_path: Path) -> Iterator[Buffer]:
+    made = Buffer(tmp_path / "p1")
+    (tmp_path / "p1").mkdir()
+    yield made
+    made.close()
+
+
+def line(event_id: str, body: str = BODY) -> str:
+    return buffer_line(event_id, "/actor/ann/project/p1/", "note", body, "2026-01-02T03:04:05Z", "test")
+
+
+def readable(buffer: Buffer) -> list[str]:
+    """The ids that a reader finds who skips broken lines."""
+    found = []
+    for one in buffer.path.read_bytes().split(b"\n"):
+        try:
+            found.append(json.loads(one)["event_id"])
+        except ValueError:
+            continue
+    return found
+
+
+# --- format ---------------------------------------------------------------------------------------------------
+
+
+def test_every_line_is_json_by_itself(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    with buffer.path.open("rb") as file:
+        assert [json.loads(one)["event_id"] for one in file] == ["E1", "E2"]
+
+
+def test_an_entry_has_exactly_the_six_keys_of_the_contract(buffer: Buffer) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    assert list(json.loads(buffer.path.read_bytes())) == KEYS
+
+
+def test_a_body_comes_back_as_it_was(buffer: Buffer) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    assert json.loads(buffer.path.read_bytes())["body"] == json.loads(BODY)
+
+
+def test_every_line_ends_with_a_newline(buffer: Buffer) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    buffer.append([line("E2")], CEILING_BYTES)
+    assert buffer.path.read_bytes() == f"{line('E1')}\n{line('E2')}\n".encode()
+
+
+def test_nothing_to_append_makes_no_file(buffer: Buffer) -> None:
+    assert buffer.append([], CEILING_BYTES) == 0
+    assert not buffer.path.exists()
+
+
+# --- torn lines -----------------------------------------------------------------------------------------------
+
+
+def test_a_line_torn_at_any_byte_does_not_swallow_the_next_one(buffer: Buffer) -> None:
+    whole = f"{line('E1')}\n".encode()
+    found = {}
+    for kept in range(len(whole)):
+        buffer.path.write_bytes(f"{line('E0')}\n".encode() + whole[:kept])
+        buffer.append([line("E2")], CEILING_BYTES)
+        found[kept] = readable(buffer)
+    complete = len(whole) - 1  # only the newline is missing
+    assert found == {kept: ["E0", "E1", "E2"] if kept == complete else ["E0", "E2"] for kept in found}
+
+
+def test_a_line_torn_at_any_byte_is_no_entry(buffer: Buffer) -> None:
+    whole = f"{line('E1')}\n".encode()
+    found = set()
+    for kept in range(len(whole) - 1):
+        buffer.path.write_bytes(f"{line('E0')}\n".encode() + whole[:kept])
+        found.add(frozenset(buffer.event_ids()))
+    assert found == {frozenset({"E0"})}
+
+
+def test_a_line_that_only_lacks_its_newline_is_an_entry(buffer: Buffer) -> None:
+    buffer.path.write_text(line("E1"))
+    assert buffer.event_ids() == {"E1"}
+
+
+def test_a_torn_line_that_was_ended_later_is_no_entry(buffer: Buffer) -> None:
+    buffer.path.write_text(line("E1")[:-5])
+    buffer.append([line("E2")], CEILING_BYTES)
+    assert buffer.event_ids() == {"E2"}
+
+
+def test_a_whole_last_line_gets_no_newline_in_front(buffer: Buffer) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    buffer.append([line("E2")], CEILING_BYTES)
+    assert b"\n\n" not in buffer.path.read_bytes()
+
+
+def test_an_empty_file_gets_no_newline_in_front(buffer: Buffer) -> None:
+    buffer.path.touch()
+    buffer.append([line("E1")], CEILING_BYTES)
+    assert buffer.path.read_bytes().startswith(b"{")
+
+
+def test_a_buffer_that_is_not_there_holds_no_entries(buffer: Buffer) -> None:
+    assert buffer.event_ids() == set()
+
+
+# --- ceiling --------------------------------------------------------------------------------------------------
+
+
+def test_a_line_that_reaches_the_ceiling_exactly_is_taken(buffer: Buffer) -> None:
+    assert buffer.append([line("E1")], len(line("E1").encode()) + 1) == 1
+
+
+def test_a_line_that_passes_the_ceiling_by_one_byte_is_not_taken(buffer: Buffer) -> None:
+    assert buffer.append([line("E1")], len(line("E1").encode())) == 0
+
+
+def test_a_file_that_nothing_fits_into_is_not_made(buffer: Buffer) -> None:
+    buffer.append([line("E1")], 10)
+    assert not buffer.path.exists()
+
+
+def test_lines_are_taken_in_order_up_to_the_first_that_does_not_fit(buffer: Buffer) -> None:
+    long = line("E2", json.dumps({"type": "text", "content": "x" * 1000}))
+    assert buffer.append([line("E1"), long, line("E3")], 600) == 1
+    assert readable(buffer) == ["E1"]
+
+
+def test_no_more_lines_are_asked_for_than_one_that_does_not_fit(buffer: Buffer) -> None:
+    asked = []
+
+    def lines() -> Iterator[str]:
+        for number in range(1000):
+            asked.append(number)
+            yield line(f"E{number}")
+
+    buffer.append(lines(), 3 * (len(line("E0").encode()) + 1))
+    assert asked == [0, 1, 2, 3]
+
+
+def test_the_newline_after_a_torn_line_counts_too(buffer: Buffer) -> None:
+    buffer.path.write_bytes(b"torn")
+    assert buffer.append([line("E1")], 4 + len(line("E1").encode()) + 1) == 0
+
+
+def test_the_bytes_that_are_there_count(buffer: Buffer) -> None:
+    one = len(line("E1").encode()) + 1
+    buffer.append([line("E1")], CEILING_BYTES)
+    assert buffer.append([line("E2")], 2 * one - 1) == 0
+    assert buffer.append([line("E2")], 2 * one) == 1
+
+
+# --- writes that fail -----------------------------------------------------------------------------------------
+
+FAILING = """
+import resource, sys
+from pathlib import Path
+from lithify.storage.buffer import Buffer
+buffer = Buffer(Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    buffer.append(sys.argv[3:], 1 << 20)
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def failing(buffer: Buffer, most_bytes: int, *lines: str) -> str:
+    """An append in a process that may write no file larger than that; what the disk says."""
+    command = [sys.executable, "-c", FAILING, str(buffer.path.parent), str(most_bytes), *lines]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("more", [0, 1, 50, 400])
+def test_an_append_that_fails_half_way_leaves_the_file_as_it_was(buffer: Buffer, more: int) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    before = buffer.path.read_bytes()
+    told = failing(buffer, len(before) + more, line("E2"), line("E3"), line("E4"))
+    assert (told, buffer.path.read_bytes()) == ("File too large", before)
+
+
+def test_an_append_that_fails_leaves_a_torn_line_torn(buffer: Buffer) -> None:
+    buffer.path.write_bytes(b"torn")
+    failing(buffer, 20, line("E2"))
+    assert buffer.path.read_bytes() == b"torn"
+
+
+def test_after_an_append_that_failed_the_next_one_is_whole(buffer: Buffer) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    failing(buffer, buffer.path.stat().st_size + 50, line("E2"))
+    buffer.append([line("E3")], CEILING_BYTES)
+    assert readable(buffer) == ["E1", "E3"]
+
+
+def test_a_folder_in_the_place_of_the_file_is_an_error(buffer: Buffer) -> None:
+    buffer.path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        buffer.append([line("E1")], CEILING_BYTES)
+
+
+# --- size -----------------------------------------------------------------------------------------------------
+
+
+def size(buffer: Buffer) -> tuple[int, int]:
+    found = buffer.size()
+    return found.size_bytes, found.entries
+
+
+def test_a_buffer_that_is_not_there_has_no_size(buffer: Buffer) -> None:
+    assert size(buffer) == (0, 0)
+
+
+def test_the_size_is_bytes_and_lines(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    assert size(buffer) == (2 * (len(line("E1").encode()) + 1), 2)
+
+
+def test_the_size_follows_every_append(buffer: Buffer) -> None:
+    seen = []
+    for number in range(3):
+        buffer.append([line(f"E{number}")], CEILING_BYTES)
+        seen.append(buffer.size().entries)
+    assert seen == [1, 2, 3]
+
+
+def test_the_size_follows_the_appends_of_others(buffer: Buffer) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    buffer.size()
+    Buffer(buffer.path.parent).append([line("E2"), line("E3")], CEILING_BYTES)
+    assert buffer.size().entries == 3
+
+
+def test_only_what_was_added_is_read(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    buffer.size()
+    with buffer.path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\n" * 20)  # in what was counted already
+    assert buffer.size().entries == 2
+
+
+def test_a_replaced_file_is_counted_anew(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    buffer.size()
+    other = buffer.path.with_name("other")
+    other.write_text(f"{line('E3')}\n" * 5)
+    other.replace(buffer.path)
+    assert buffer.size().entries == 5
+
+
+def test_a_truncated_file_is_counted_anew(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    buffer.size()
+    os.truncate(buffer.path, len(line("E1").encode()) + 1)
+    assert buffer.size().entries == 1
+
+
+def test_a_file_that_was_deleted_and_written_anew_is_counted_anew(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    buffer.size()
+    long = line("E3", json.dumps({"type": "text", "content": "x" * 2000}))
+    buffer.path.write_text(f"{long}\n")  # the same inode, and larger
+    assert buffer.size().entries == 1
+
+
+def test_the_stamp_changes_with_the_file(buffer: Buffer) -> None:
+    stamps = [buffer.stamp()]
+    for number in range(3):
+        buffer.append([line(f"E{number}")], CEILING_BYTES)
+        stamps.append(buffer.stamp())
+    assert len(set(stamps)) == 4
+
+
+def test_the_stamp_stays_while_the_file_does(buffer: Buffer) -> None:
+    buffer.append([line("E1")], CEILING_BYTES)
+    before = buffer.stamp()
+    buffer.append([line("E2")], 10)
+    assert buffer.stamp() == before
+
+
+# --- the lock -------------------------------------------------------------------------------------------------
+
+
+def test_the_lock_is_a_file_beside_the_buffer(buffer: Buffer) -> None:
+    with buffer.held():
+        assert [file.name for file in buffer.path.parent.iterdir()] == ["buffer.lock"]
+
+
+def test_the_lock_is_not_deleted_when_it_is_given_back(buffer: Buffer) -> None:
+    with buffer.held():
+        pass
+    assert buffer.path.with_name("buffer.lock").exists()
+
+
+def test_two_holders_at_once_there_are_none(buffer: Buffer) -> None:
+    other = FileLock(buffer.path.with_name("buffer.lock"), wait_seconds=0)
+    with buffer.held(), pytest.raises(LockUnavailable, match="has been locked by another process"), other.held():
+        pass
+    other.close()
+
+
+def test_the_lock_can_be_had_again_after_an_error(buffer: Buffer) -> None:
+    other = FileLock(buffer.path.with_name("buffer.lock"), wait_seconds=0)
+    with pytest.raises(KeyError), buffer.held():
+        raise KeyError
+    with other.held():
+        pass
+    other.close()
+
+
+def test_the_lock_of_a_dead_process_is_free(buffer: Buffer) -> None:
+    script = "import os, sys; from pathlib import Path; from lithify.storage.buffer import Buffer\n"
+    script += "held = Buffer(Path(sys.argv[1])).held(); held.__enter__(); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", script, str(buffer.path.parent)], check=False)
+    other = FileLock(buffer.path.with_name("buffer.lock"), wait_seconds=0)
+    with other.held():
+        pass
+    other.close()
+
+
+def test_a_lock_whose_file_was_deleted_is_made_anew(buffer: Buffer) -> None:
+    with buffer.held():
+        pass
+    buffer.path.with_name("buffer.lock").unlink()
+    other = FileLock(buffer.path.with_name("buffer.lock"), wait_seconds=0)
+    with buffer.held(), pytest.raises(LockUnavailable), other.held():
+        pass
+    other.close()
