@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lithify.cli import prompts
+from lithify.prompt_files import fetch, templates
 from lithify.prompt_files.fetch import AlreadyKept, Fetched, FetchFailed, FetchOutcome
 from lithify.prompt_files.pins import templates_dir
 
@@ -16,7 +17,7 @@ from lithify.prompt_files.pins import templates_dir
 @pytest.fixture(autouse=True)
 def prompts_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's prompts folder, with no kimi-cli on the machine."""
-    monkeypatch.setattr(prompts, "user_prompts_dir", lambda: tmp_path / "prompts")
+    monkeypatch.setattr(templates, "user_prompts_dir", lambda: tmp_path / "prompts")
     monkeypatch.setenv("PATH", os.devnull)
     return tmp_path / "prompts"
 
@@ -31,7 +32,7 @@ def run(*arguments: str) -> int:
 
 
 def fetch_ends_with(monkeypatch: pytest.MonkeyPatch, outcome: FetchOutcome) -> int:
-    monkeypatch.setattr(prompts, "fetch_kimi_prompt", lambda target: outcome)
+    monkeypatch.setattr(fetch, "fetch_kimi_prompt", lambda target: outcome)
     return run("fetch")
 
 
