@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from lithify.core.entries import Entry
 from lithify.core.messages import Message
 
 Purpose: TypeAlias = Literal["conversation", "buffer", "extraction"]
@@ -26,8 +27,9 @@ class Usage:
 class ModelRequest:
     """One question to a model: a system prompt and one user message made of text parts, never any tools.
 
-    `messages` is the same material as structured messages, for the offline model, which reads tool calls that
-    the text leaves out. `target_bytes` is the size of answer the offline model fills at most.
+    `messages` (of a conversation) and `entries` (of a buffer) are the same material with its structure, for the
+    offline model, which reads tool calls that the text leaves out. `target_bytes` is the size of answer the offline
+    model fills at most.
     """
 
     purpose: Purpose
@@ -38,6 +40,7 @@ class ModelRequest:
     model: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
+    entries: tuple[Entry, ...] = ()
     target_bytes: int = 1024
     max_output_tokens: int | None = None
 

@@ -1,4 +1,4 @@
-"""Which prompt a conversation is compacted with: kimi-cli's own where it is at hand, else Lithify's."""
+"""Which prompt a model is given: for conversations kimi-cli's own where it is at hand, else Lithify's."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from lithify.prompt_files.pins import Pin, kimi_pin, templates_dir
 
 OWN_SOURCE = "lithify"
 """`source` of Lithify's own prompt."""
+
+_PARTS = ("_system", "_instructions")
+"""How the names of files end that are parts of another template."""
 
 Origin: TypeAlias = Literal["fetched", "shipped", "installed"]
 
@@ -34,6 +37,14 @@ class ConversationPrompt:
     source: str
     exact: bool
     problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a model is told about a batch of observations, which follow right after `text`."""
+
+    text: str
+    system_prompt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,11 @@ def read_template(name: str, templates: Path | None = None) -> str:
     return ((templates or templates_dir()) / f"{name}.md").read_bytes().decode("utf-8")
 
 
+def find_template(name: Literal["extraction", "buffer_compaction"], *, templates: Path | None = None) -> Template:
+    """Lithify's own template for the event memory. Raises OSError when its files are missing."""
+    return Template(read_template(name, templates), read_template(f"{name}_system", templates).strip())
+
+
 def list_prompts(user_prompts_dir: Path, *, templates: Path | None = None) -> list[PromptListing]:
     """Every prompt at hand: the copies of the exact one by preference, then Lithify's own templates by name."""
     templates = templates or templates_dir()
@@ -112,7 +128,7 @@ def list_prompts(user_prompts_dir: Path, *, templates: Path | None = None) -> li
         )
         exact_found = exact_found or sound
     for path in sorted(templates.glob("*.md")):
-        if not path.stem.startswith("conversation_"):
+        if not path.stem.endswith(_PARTS):
             in_use = path.stem != "conversation" or not exact_found
             listed.append(PromptListing(path.stem, OWN_SOURCE, path, "own", in_use))
     return listed

@@ -1,0 +1,60 @@
+"""Whether a text runs away in repetition, as the answers of weak models do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+LEAST_CHARACTERS = 400
+SHARE = 0.6
+WINDOW_WORDS = 8
+
+_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u9fff]{1,2}|[^\s\u0e00-\u0eff\u3040-\u9fff]{1,20}")
+"""A word, or a piece of one where a script sets no spaces."""
+_RUN = re.compile(r"(.)\1{19,}", re.DOTALL)
+_LEAST_PIECES = 6
+_LONGEST_LOOP = 240
+_LEAST_ROUNDS = 5
+
+
+def runs_away(text: str) -> bool:
+    """Whether most of a longer text is the same few lines or the same runs of words again and again, or it ends in a
+    loop. Something said twice is no runaway, nor is one character, as in a ruler.
+
+    Words alone count, so give it an answer's text without its markup.
+    """
+    text = _RUN.sub(r"\1", text.strip())
+    if len(text) < LEAST_CHARACTERS:
+        return False
+    return _repeats(_lines(text)) or _repeats(windows(text)) or _ends_in_loop(text)
+
+
+def windows(text: str) -> list[str]:
+    """Every run of eight words of a text, in order."""
+    words = _WORD.findall(text)
+    return [" ".join(words[index : index + WINDOW_WORDS]) for index in range(len(words) - WINDOW_WORDS + 1)]
+
+
+def _repeats(pieces: list[str]) -> bool:
+    if len(pieces) < _LEAST_PIECES:
+        return False
+    again = sum(count - 1 for count in Counter(pieces).values())
+    return again / len(pieces) >= SHARE
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if len(line.strip()) > 12]
+
+
+def _ends_in_loop(text: str) -> bool:
+    """Whether the end is one unit of letters, five times or more and at least 400 characters of it."""
+    for period in range(1, _LONGEST_LOOP + 1):
+        if text[-1] != text[-1 - period]:
+            continue
+        length = max(LEAST_CHARACTERS, period * _LEAST_ROUNDS)
+        if length > len(text):
+            return False
+        tail = text[-length:]
+        if tail[period:] == tail[:-period]:
+            return any(character.isalpha() for character in tail[:period])
+    return False
