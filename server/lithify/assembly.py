@@ -77,6 +77,7 @@ class Hooks:
     settings: Callable[[], Settings]
     find_project: Callable[[str | None], Project]
     on_change: Callable[[Project], None]
+    on_trouble: Callable[[], None]
     client: Client | None
 
 
@@ -88,7 +89,7 @@ class Lithify:
         self.data_dir = data_dir(hooks.settings().data_dir, environment)
         self.ingestion = Ingestion(hooks.settings, hooks.find_project, hooks.on_change)
         self.storage: StorageThread[EventBatch, list[EventResult]] = StorageThread(
-            lambda: open_store(self.data_dir, now), self.ingestion.handle
+            lambda: open_store(self.data_dir, now), self.ingestion.handle, on_trouble=hooks.on_trouble
         )
         self.sessions = SessionKeeper(hooks.settings, self.ingestion, now, new_id, actor_id(), hooks.on_change)
         self._editor = EditorModel(hooks.client, new_id) if hooks.client is not None else None

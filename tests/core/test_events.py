@@ -184,3 +184,10 @@ def test_a_line_is_one_line_of_sound_utf_8(text: str) -> None:
     line = buffer_line(text, text, text, storable_json(text_body(text)), text, text)
     assert "\n" not in line
     assert line.encode("utf-8")
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_an_entry_is_one_line_to_every_reader(separator: str) -> None:
+    line = buffer_line("E", "/actor/a/project/p/", "note", storable_json({"content": f"a{separator}b é"}), "T", "vim")
+    assert line.splitlines() == [line]
+    assert json.loads(line)["body"]["content"] == f"a{separator}b é"

@@ -428,9 +428,11 @@ def test_records_are_counted_for_each_project(log: EventLog, tmp_path: Path) -> 
     for number, project_id in enumerate(("p1", "p1", "p2")):
         change(
             tmp_path,
-            "INSERT INTO memory_records (record_id, project_id, type, title, summary, method, created_at)"
-            " VALUES (?, ?, 'decision', 't', 's', 'offline', 'now')",
+            "INSERT INTO memory_records (record_id, number, project_id, type, exact_key, title, summary, facts,"
+            " concepts, files, method, created_at, updated_at)"
+            " VALUES (?, ?, ?, 'decision', 'k', 't', 's', '[]', '[]', '[]', 'offline', 'now', 'now')",
             f"R{number}",
+            number,
             project_id,
         )
     assert log.counts("p1").records == 2

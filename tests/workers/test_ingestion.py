@@ -87,10 +87,12 @@ def test_recording_that_is_paused_for_the_project_is_named(bench: Bench) -> None
     assert handled(bench, new_event("E1")) == [EventResult("E1", "rejected", reason)]
 
 
-def test_a_tool_event_that_names_an_excluded_path_is_rejected_with_the_setting(bench: Bench) -> None:
+def test_an_event_that_names_an_excluded_path_is_rejected_by_the_setting_and_without_the_path(
+    bench: Bench,
+) -> None:
     body = {"type": "json", "data": {"tool_name": "Read", "tool_input": {"path": "app/.env"}}}
     reason = handled(bench, new_event("E1", kind="tool_use", body=body))[0].reason
-    assert reason == "body: it names app/.env, which recording.exclude excludes"
+    assert reason == "body: it names a path that recording.exclude excludes"
 
 
 def test_exclusions_that_change_are_in_force_at_once(bench: Bench) -> None:

@@ -127,7 +127,14 @@ def buffer_line(event_id: str, namespace: str, kind: str, body_json: str, timest
     """One entry of the buffer as its line, without the newline (wire contract, section 8)."""
     head = storable_json({"event_id": event_id, "namespace": namespace, "kind": kind})
     tail = storable_json({"timestamp": timestamp, "surface": surface})
-    return f'{head[:-1]},"body":{body_json},{tail[1:]}'
+    return _one_line(f'{head[:-1]},"body":{body_json},{tail[1:]}')
+
+
+def _one_line(text: str) -> str:
+    """JSON with the characters escaped that some readers take for the end of a line."""
+    if text.isascii():
+        return text
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 
 def _source_json(source: EventSource) -> str:

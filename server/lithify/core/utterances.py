@@ -23,15 +23,17 @@ class Utterance:
 
 
 def turn_of(message: Message) -> Utterance | None:
-    """A user or assistant message with text, as the event it becomes; None for all others and for summaries."""
+    """A user or assistant message with text, as the event it becomes; None for all others and for summaries.
+
+    It is known again by role and text alone: some clients make new message ids each time they open a chat.
+    """
     kind = _KINDS.get(role_of(message))
     if kind is None or is_summary(message):
         return None
     text = text_of(message)
     if not text.strip():
         return None
-    identity = message.get("id")
-    fingerprint = _fingerprint("turn", identity if isinstance(identity, str) else None, role_of(message), text)
+    fingerprint = _fingerprint("turn", role_of(message), text)
     return Utterance(fingerprint, kind, {"type": "message", "turns": [{"role": role_of(message), "content": text}]})
 
 

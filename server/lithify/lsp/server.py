@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from lsprotocol import types
@@ -15,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 from lithify import __version__
 from lithify.assembly import Hooks, Lithify, project_finder
 from lithify.core.events import storable_json
+from lithify.core.outcomes import LithifyError
 from lithify.core.projects import Project
 from lithify.core.settings import SettingProblem, Settings, read_settings, unknown_settings
 from lithify.lsp import errors, log, wire
@@ -47,7 +49,7 @@ class LithifyServer(LanguageServer):
         self.client_name = "unknown"
         self.folders: tuple[str, ...] = ()
         self.on_project_changed: Callable[[Project], None] = lambda _: None
-        self.on_settings_changed: Callable[[], None] = lambda: None
+        self.on_all_changed: Callable[[], None] = lambda: None
         self.initialized = asyncio.Event()
         """Set once the editor has said `initialize`, and its settings are valid."""
         self._kept: set[asyncio.Task[Any]] = set()
@@ -96,7 +98,7 @@ class LithifyServer(LanguageServer):
         """Puts settings in force."""
         self.settings = settings
         log.set_level(settings.log.level)
-        self.on_settings_changed()
+        self.on_all_changed()
 
     def show_error(self, message: str) -> None:
         """Shows the user an error."""
@@ -127,7 +129,8 @@ class LithifyServer(LanguageServer):
         ending = set(self.protocol.running.cancel_all()) - {asyncio.current_task()}
         await asyncio.gather(*ending, return_exceptions=True)
         if self._parts is not None:
-            await self._parts.storage.run(lambda _: None)
+            with suppress(LithifyError):  # told in the log already; there is nothing the editor could do now
+                await self._parts.storage.run(lambda _: None)
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any] | None:
         """Takes the settings, the folders and what the editor handles; an error when a setting is invalid."""
@@ -149,6 +152,7 @@ class LithifyServer(LanguageServer):
             settings=lambda: self.settings,
             find_project=self.find_project,
             on_change=self._project_changed,
+            on_trouble=self._all_changed,
             client=EditorClient(self.protocol) if self.client.complete else None,
         )
         self._parts = Lithify(hooks, dict(os.environ))
@@ -161,6 +165,11 @@ class LithifyServer(LanguageServer):
         """Called from the storage thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.on_project_changed, project)
+
+    def _all_changed(self) -> None:
+        """Called from the storage thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.on_all_changed)
 
     def _capable(self, *path: str) -> bool:
         found: Any = self._capabilities

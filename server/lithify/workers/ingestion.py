@@ -63,8 +63,9 @@ class Ingestion:
             return "recording is paused for this project (lithify.set_recording)"
         if self._exclude != settings.recording.exclude:
             self._exclusion, self._exclude = Exclusion(settings.recording.exclude), settings.recording.exclude
-        excluded = self._exclusion.excluded_path(kind, body)
-        return f"body: it names {excluded}, which recording.exclude excludes" if excluded is not None else None
+        if self._exclusion.excluded_path(kind, body) is None:
+            return None
+        return "body: it names a path that recording.exclude excludes"  # not the path: reasons are logged
 
     def _prepared(
         self,

@@ -58,10 +58,12 @@ class StorageThread(Generic[Item, Result]):
         open_store: Callable[[], Store],
         handle_items: Callable[[Store, list[Item]], list[Result]],
         retry_seconds: float = RETRY_SECONDS,
+        on_trouble: Callable[[], None] = lambda: None,
     ) -> None:
         self._open_store = open_store
         self._handle_items = handle_items
         self._retry_seconds = retry_seconds
+        self._on_trouble = on_trouble
         self._queue: deque[_Call | _Queued[Item]] = deque()
         self._kept: deque[_Call | _Queued[Item]] = deque()
         self._dropped = 0
@@ -178,7 +180,7 @@ class StorageThread(Generic[Item, Result]):
         except Exception as error:  # noqa: BLE001 - what waits must hear of it, what does not is tried again
             return self._failed(error)
         else:
-            self.problem = None
+            self._set_problem(None)
             for work, result in zip(batch, results, strict=True):
                 _finish(work, result)
         return None
@@ -194,11 +196,17 @@ class StorageThread(Generic[Item, Result]):
             self._store = self._open_store()
         return self._store
 
+    def _set_problem(self, problem: str | None) -> None:
+        """`on_trouble` hears, on this thread, of every failure that begins or ends."""
+        if problem != self.problem:
+            self.problem = problem
+            self._on_trouble()
+
     def _failed(self, error: Exception) -> LithifyError:
         text = f"{error}" or type(error).__name__
         if text != self.problem:
             logger.error("Storage failed: %s", text, exc_info=_details(error))
-        self.problem = text
+        self._set_problem(text)
         return LithifyError("storage_failed", f"the data folder could not be used: {text}; 'lithify doctor' says more")
 
 

@@ -30,8 +30,8 @@ class StatusNotifier:
         if project.project_id not in self._sending:
             self._sending[project.project_id] = asyncio.ensure_future(self._send(project))
 
-    def settings_changed(self) -> None:
-        """The thresholds and switches are part of the status."""
+    def all_changed(self) -> None:
+        """Something changed that is part of every status: a setting, or whether the data folder can be used."""
         for project in list(self._told.values()):
             self.changed(project)
 
@@ -52,7 +52,7 @@ def register(server: LithifyServer) -> None:
     """Registers the feature."""
     notifier = StatusNotifier(server)
     server.on_project_changed = notifier.changed
-    server.on_settings_changed = notifier.settings_changed
+    server.on_all_changed = notifier.all_changed
 
     async def buffer_status(params: wire.BufferStatusParams) -> dict[str, Any]:
         status = await server.parts.status(server.find_project(params.project_uri))
