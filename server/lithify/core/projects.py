@@ -28,3 +28,13 @@ class ProjectCounts:
     waiting: int
     records: int
     recording: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BufferLook:
+    """How a project's buffer file stands: its bytes, its modification time, and its bytes after the last compaction."""
+
+    project: Project
+    size_bytes: int
+    modified_ns: int
+    size_after_bytes: int | None

@@ -9,6 +9,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from lithify.storage.system import sync_folder
+
 _PRIVATE = 0o600
 _AS_THE_USER_HAS_IT = 0o666
 
@@ -23,7 +25,7 @@ def write_new(path: Path, data: bytes) -> None:
         _place_new(written, path)
     finally:
         written.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def replace_with_backup(path: Path, data: bytes, backup_path: Path) -> None:
@@ -38,14 +40,14 @@ def replace_with_backup(path: Path, data: bytes, backup_path: Path) -> None:
         _copy_rights(path, written)
         _place_new(path, backup_path)
         try:
-            _sync_folder(backup_path.parent)
+            sync_folder(backup_path.parent)
             os.replace(written, path)
         except BaseException:
             backup_path.unlink()
             raise
     finally:
         written.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _written_beside(path: Path, data: bytes, mode: int) -> Path:
@@ -90,14 +92,3 @@ def _copy_rights(source: Path, target: Path) -> None:
         with suppress(PermissionError):
             os.chown(target, status.st_uid, status.st_gid)
     target.chmod(stat.S_IMODE(status.st_mode))
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes new names in the folder survive a power cut; Windows has no way to ask for that."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

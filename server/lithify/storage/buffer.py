@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from lithify.core.projects import BufferSize
+from lithify.storage import system
 from lithify.storage.locks import FileLock
 from lithify.storage.paths import open_private
 
@@ -52,6 +53,25 @@ class Buffer:
             finally:
                 os.close(descriptor)
         return count
+
+    def read(self) -> bytes:
+        """All bytes of the file; none where there is no file."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def rewrite(self, lines: Sequence[bytes]) -> None:
+        """Puts these lines in place of all others, in one rename that a crash cannot cut in two; with none of them
+        the file is deleted. What was there stays when OSError is raised."""
+        if lines:
+            system.replace_durably(self.path, b"".join(line + NEWLINE for line in lines))
+        else:
+            system.delete_durably(self.path)
+
+    def sweep(self) -> None:
+        """Removes what rewrites left that a crash cut short."""
+        system.sweep(self.path)
 
     def event_ids(self) -> set[str]:
         """The ids of the entries in the file; a torn line is none."""
@@ -128,9 +148,9 @@ def _fitting(lines: Iterable[str], room: int, prefix: bytes) -> tuple[bytes, int
 def _write_all(descriptor: int, data: bytes, size_before: int) -> None:
     """Writes all of the data, or takes back what was written and raises."""
     try:
-        written = os.write(descriptor, data)
+        written = system.write(descriptor, data)
         while written < len(data):
-            written += os.write(descriptor, data[written:])
+            written += system.write(descriptor, data[written:])
     except OSError:
         os.ftruncate(descriptor, size_before)
         raise

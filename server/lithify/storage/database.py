@@ -70,6 +70,31 @@ MIGRATIONS = (
         PRIMARY KEY (session_id, fingerprint)
     ) WITHOUT ROWID;
     """,
+    """
+    DROP TABLE memory_records;
+    CREATE TABLE memory_records (
+        record_id TEXT PRIMARY KEY, number INTEGER NOT NULL UNIQUE, project_id TEXT NOT NULL, type TEXT NOT NULL,
+        exact_key TEXT NOT NULL, title TEXT NOT NULL, summary TEXT NOT NULL, facts TEXT NOT NULL,
+        concepts TEXT NOT NULL, files TEXT NOT NULL, method TEXT NOT NULL, created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL, schema_version INTEGER NOT NULL DEFAULT 1
+    );
+    CREATE INDEX memory_records_of_project ON memory_records (project_id, number);
+    CREATE INDEX memory_records_alike ON memory_records (project_id, exact_key);
+    CREATE INDEX record_events_by_event ON record_events (event_id);
+    CREATE VIRTUAL TABLE memory_index USING fts5 (
+        title, summary, facts, concepts, files, content = 'memory_records', content_rowid = 'number',
+        tokenize = 'unicode61 remove_diacritics 2'
+    );
+    CREATE TABLE claims (
+        project_id TEXT NOT NULL, purpose TEXT NOT NULL, entry_id TEXT NOT NULL,
+        PRIMARY KEY (project_id, purpose, entry_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE runs (
+        project_id TEXT NOT NULL, purpose TEXT NOT NULL, failures INTEGER NOT NULL, opened_at_ms INTEGER,
+        last_run_at TEXT, last_error TEXT, last_method TEXT, size_after_bytes INTEGER,
+        PRIMARY KEY (project_id, purpose)
+    ) WITHOUT ROWID;
+    """,
 )
 """The schema, step by step; `PRAGMA user_version` counts the steps taken. A step is never changed once released."""
 

@@ -76,6 +76,13 @@ class EventLog:
         rows = self._connection.execute("SELECT DISTINCT project_id FROM events WHERE state = 'waiting'")
         return [row[0] for row in rows]
 
+    def waiting_ids(self, project_id: str) -> set[str]:
+        """The events of a project that are outside its buffer."""
+        rows = self._connection.execute(
+            "SELECT event_id FROM events WHERE project_id = ? AND state = 'waiting'", (project_id,)
+        )
+        return {row[0] for row in rows}
+
     def buffer(self, project_id: str) -> Buffer:
         """The buffer of a project."""
         if project_id not in self._buffers:
@@ -135,7 +142,7 @@ class EventLog:
     def _taken(self, project_id: str, buffer: Buffer, stack: ExitStack) -> bool:
         try:
             stack.enter_context(buffer.held())
-            self._heal(project_id, buffer)
+            self.heal(project_id, buffer)
         except OSError as error:
             self._disk_errors[project_id] = _told(buffer, error)
             return False
@@ -148,8 +155,9 @@ class EventLog:
         ).fetchone()
         return row[0] if row else None
 
-    def _heal(self, project_id: str, buffer: Buffer) -> None:
-        """Marks waiting events that a process appended before it died; they are a prefix of those waiting."""
+    def heal(self, project_id: str, buffer: Buffer) -> None:
+        """Marks waiting events that a process appended before it died; they are a prefix of those waiting. Needs the
+        buffer's lock."""
         first = self._first_waiting(project_id)
         if first is None or self._left_waiting.get(project_id) == (first, buffer.stamp()):
             return

@@ -13,6 +13,7 @@ import portalocker
 from lithify.storage.paths import make_private_folder, open_private
 
 POLL_SECONDS = 0.002
+_AT_ONCE = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 
 
 class LockUnavailable(OSError):
@@ -40,6 +41,30 @@ class FileLock:
             except portalocker.exceptions.LockException:
                 self.close()  # which gives the lock back too
 
+    def try_acquire(self) -> bool:
+        """Takes the lock if it is free, until `release`; whether it was. Raises OSError where it cannot be made."""
+        try:
+            portalocker.lock(self._opened(), _AT_ONCE)
+        except portalocker.exceptions.AlreadyLocked:
+            return False
+        return True
+
+    def release(self) -> None:
+        """Gives a lock back that `try_acquire` took."""
+        if self._descriptor is not None:
+            portalocker.unlock(self._descriptor)
+
+    def is_held(self) -> bool:
+        """Whether somebody holds the lock now, in this process or another one."""
+        other = FileLock(self._path)
+        try:
+            free = other.try_acquire()
+            if free:
+                other.release()
+            return not free
+        finally:
+            other.close()
+
     def close(self) -> None:
         """Lets go of the file; the lock can be taken again afterwards."""
         if self._descriptor is not None:
@@ -58,7 +83,7 @@ class FileLock:
         deadline = time.monotonic() + self.wait_seconds
         while True:
             try:
-                portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+                portalocker.lock(descriptor, _AT_ONCE)
             except portalocker.exceptions.AlreadyLocked as error:
                 if time.monotonic() >= deadline:
                     message = f"{self._path} has been locked by another process for {self.wait_seconds:g} s"

@@ -11,8 +11,11 @@ from lithify.core.model_calls import ModelCall
 from lithify.storage.compactions import CompactionStore
 from lithify.storage.database import open_database, transaction
 from lithify.storage.event_log import EventLog
+from lithify.storage.memory import MemoryStore
 from lithify.storage.paths import database_file
+from lithify.storage.pipeline import PipelineStore
 from lithify.storage.sessions import SessionStore
+from lithify.storage.staging import Staging
 
 
 class Store:
@@ -23,6 +26,9 @@ class Store:
         self.events = EventLog(connection, data_dir, now)
         self.sessions = SessionStore(connection)
         self.compactions = CompactionStore(connection, self.sessions)
+        self.memory = MemoryStore(connection)
+        self.pipeline = PipelineStore(connection)
+        self.staging = Staging(connection, data_dir, self.events, self.memory, self.pipeline)
 
     def transaction(self) -> AbstractContextManager[None]:
         """A write transaction around the block."""
@@ -53,8 +59,17 @@ class Store:
         ).fetchone()
         return calls, tokens
 
+    def forget_record(self, record_id: str) -> bool:
+        """Deletes a memory record for good, from the index's own pages too; whether there was one."""
+        with self.transaction():
+            found = self.memory.forget(record_id)
+        if found:
+            self.memory.purge_index()
+        return found
+
     def close(self) -> None:
         """Closes the database and lets go of the buffers."""
+        self.staging.close()
         self.events.close()
         self._connection.close()
 

@@ -1,0 +1,191 @@
+"""Memory records in the database, and the full-text index over them.
+
+Methods that write work inside the caller's transaction, so that records and the marks on their events are one step.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lithify.core.events import storable_json
+from lithify.core.records import SIMILARITY, MemoryRecord, RecordDraft, exact_key, merged, similarity, words
+
+MAX_QUERY_WORDS = 32
+MAX_FACTS = 100
+"""Facts, concepts and files a record holds at most after merges; the newest stay."""
+
+CANDIDATES = 20
+"""Records looked at when a near-duplicate of a new one is searched for."""
+
+WEIGHTS = "5.0, 2.0, 2.0, 3.0, 3.0"
+"""What a hit in title, summary, facts, concepts and files counts for in the ranking (bm25)."""
+
+_WORD = re.compile(r"\w+")
+_COLUMNS = "r.record_id, r.project_id, r.type, r.title, r.summary, r.facts, r.concepts, r.files, r.created_at, r.method"
+
+
+class MemoryStore:
+    """The memory records of one data folder."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def keep(self, project_id: str, draft: RecordDraft, new_id: str, created_at: str, method: str) -> str:
+        """Keeps a draft: as a new record, or merged into one that says the same; the id of the record.
+
+        The same means: equal type and title (case and punctuation aside), or words that overlap by `SIMILARITY`.
+        """
+        same = self._same(project_id, draft)
+        if same is None:
+            self._insert(project_id, draft, new_id, created_at, method)
+            record_id = new_id
+        else:
+            self._merge(same, draft, created_at)
+            record_id = same.record_id
+        self._connection.executemany(
+            "INSERT INTO record_events (record_id, event_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [(record_id, event_id) for event_id in draft.source_event_ids],
+        )
+        return record_id
+
+    def find(self, record_id: str) -> MemoryRecord | None:
+        """A record; None when there is none of that id."""
+        return next(self._read("WHERE r.record_id = ?", (record_id,)), None)
+
+    def search(self, project_id: str | None, query: str, limit: int) -> list[MemoryRecord]:
+        """Records of a project that hold words of the query, the best first. Any text is a query."""
+        match = match_expression(query)
+        if not match:
+            return []
+        rows = self._connection.execute(
+            f"SELECT {_COLUMNS}, -bm25(memory_index, {WEIGHTS}) AS score FROM memory_index"
+            " JOIN memory_records r ON r.number = memory_index.rowid"
+            " WHERE memory_index MATCH :match AND (:project IS NULL OR r.project_id = :project)"
+            " ORDER BY score DESC, r.number DESC LIMIT :limit",
+            {"match": match, "project": project_id, "limit": limit},
+        ).fetchall()
+        return [self._record(row[:-1], row[-1]) for row in rows]
+
+    def recent(self, project_id: str | None, limit: int, before: int | None) -> list[tuple[int, MemoryRecord]]:
+        """Records, the newest first, with the number to go on after."""
+        rows = self._connection.execute(
+            f"SELECT r.number, {_COLUMNS} FROM memory_records r"
+            " WHERE (:project IS NULL OR r.project_id = :project) AND (:before IS NULL OR r.number < :before)"
+            " ORDER BY r.number DESC LIMIT :limit",
+            {"project": project_id, "before": before, "limit": limit},
+        ).fetchall()
+        return [(row[0], self._record(row[1:])) for row in rows]
+
+    def forget(self, record_id: str) -> bool:
+        """Deletes a record, also from the index; whether there was one. Its events stay in the event log."""
+        if not self._unindex(record_id):
+            return False
+        self._connection.execute("DELETE FROM record_events WHERE record_id = ?", (record_id,))
+        self._connection.execute("DELETE FROM memory_records WHERE record_id = ?", (record_id,))
+        return True
+
+    def purge_index(self) -> None:
+        """Takes what was deleted out of the index's own pages as well; outside of a transaction."""
+        self._connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _same(self, project_id: str, draft: RecordDraft) -> MemoryRecord | None:
+        exact = next(
+            self._read("WHERE r.project_id = ? AND r.exact_key = ?", (project_id, exact_key(draft.type, draft.title))),
+            None,
+        )
+        if exact is not None:
+            return exact
+        ours = words(draft.title, draft.summary, draft.facts)
+        for one in self.search(project_id, draft.title, CANDIDATES):
+            if one.type == draft.type and similarity(ours, words(one.title, one.summary, one.facts)) >= SIMILARITY:
+                return one
+        return None
+
+    def _insert(self, project_id: str, draft: RecordDraft, record_id: str, created_at: str, method: str) -> None:
+        self._connection.execute(
+            "INSERT INTO memory_records (record_id, number, project_id, type, exact_key, title, summary, facts,"
+            " concepts, files, method, created_at, updated_at)"
+            " VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM memory_records), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                record_id,
+                project_id,
+                draft.type,
+                exact_key(draft.type, draft.title),
+                draft.title,
+                draft.summary,
+                storable_json(draft.facts),
+                storable_json(draft.concepts),
+                storable_json(draft.files),
+                method,
+                created_at,
+                created_at,
+            ),
+        )
+        self._index(record_id)
+
+    def _index(self, record_id: str) -> None:
+        self._connection.execute(
+            "INSERT INTO memory_index (rowid, title, summary, facts, concepts, files)"
+            " SELECT number, title, summary, facts, concepts, files FROM memory_records WHERE record_id = ?",
+            (record_id,),
+        )
+
+    def _unindex(self, record_id: str) -> bool:
+        """Takes a record out of the index; needs its row as it was indexed."""
+        return (
+            self._connection.execute(
+                "INSERT INTO memory_index (memory_index, rowid, title, summary, facts, concepts, files)"
+                " SELECT 'delete', number, title, summary, facts, concepts, files FROM memory_records"
+                " WHERE record_id = ?",
+                (record_id,),
+            ).rowcount
+            > 0
+        )
+
+    def _merge(self, into: MemoryRecord, draft: RecordDraft, updated_at: str) -> None:
+        """The later summary holds; facts, concepts and files come together."""
+        facts = merged(into.facts, draft.facts)[-MAX_FACTS:]
+        concepts = merged(into.concepts, draft.concepts)[-MAX_FACTS:]
+        files = merged(into.files, draft.files, ignore_case=False)[-MAX_FACTS:]
+        self._unindex(into.record_id)
+        self._connection.execute(
+            "UPDATE memory_records SET summary = ?, facts = ?, concepts = ?, files = ?, updated_at = ?"
+            " WHERE record_id = ?",
+            (draft.summary, *map(storable_json, (facts, concepts, files)), updated_at, into.record_id),
+        )
+        self._index(into.record_id)
+
+    def _read(self, where: str, values: Sequence[Any]) -> Iterator[MemoryRecord]:
+        rows = self._connection.execute(f"SELECT {_COLUMNS} FROM memory_records r {where}", values).fetchall()
+        return iter([self._record(row) for row in rows])
+
+    def _record(self, row: Sequence[Any], score: float | None = None) -> MemoryRecord:
+        events = self._connection.execute(
+            "SELECT event_id FROM record_events WHERE record_id = ? ORDER BY event_id", (row[0],)
+        ).fetchall()
+        facts, concepts, files = (tuple(json.loads(text)) for text in row[5:8])
+        return MemoryRecord(
+            record_id=row[0],
+            project_id=row[1],
+            type=row[2],
+            title=row[3],
+            summary=row[4],
+            facts=facts,
+            concepts=concepts,
+            files=files,
+            source_event_ids=tuple(event[0] for event in events),
+            created_at=row[8],
+            method=row[9],
+            score=score,
+        )
+
+
+def match_expression(query: str) -> str:
+    """A query as FTS5 takes it: its words, quoted and OR-ed, so that no text of a user can break the syntax."""
+    found = dict.fromkeys(word.lower() for word in _WORD.findall(query))
+    return " OR ".join(f'"{word}"' for word in list(found)[:MAX_QUERY_WORDS])

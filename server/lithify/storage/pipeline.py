@@ -1,0 +1,95 @@
+"""What the two workers keep in the database: claims on entries, breakers, and what became of events."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Literal
+
+from lithify.core.breaker import Breaker
+from lithify.core.events import storable_json
+from lithify.core.pipeline import Purpose, RunState
+
+
+class PipelineStore:
+    """Claims, breakers and event states of one data folder. Writes work inside the caller's transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def claimed(self, project_id: str, purpose: Purpose) -> set[str]:
+        """The entries of a project that work of that purpose has claimed."""
+        rows = self._connection.execute(
+            "SELECT entry_id FROM claims WHERE project_id = ? AND purpose = ?", (project_id, purpose)
+        )
+        return {row[0] for row in rows}
+
+    def claim(self, project_id: str, purpose: Purpose, entry_ids: Sequence[str]) -> None:
+        """Claims entries in place of those claimed before for the same project and purpose.
+
+        A claim holds as long as its purpose's lock is held; whoever takes that lock next clears what a dead process
+        left.
+        """
+        self.release(project_id, purpose)
+        self._connection.executemany(
+            "INSERT INTO claims (project_id, purpose, entry_id) VALUES (?, ?, ?)",
+            [(project_id, purpose, entry_id) for entry_id in entry_ids],
+        )
+
+    def release(self, project_id: str, purpose: Purpose) -> None:
+        """Gives up all claims of a purpose on a project."""
+        self._connection.execute("DELETE FROM claims WHERE project_id = ? AND purpose = ?", (project_id, purpose))
+
+    def release_all(self, purpose: Purpose) -> None:
+        """Gives up all claims of a purpose, on every project."""
+        self._connection.execute("DELETE FROM claims WHERE purpose = ?", (purpose,))
+
+    def mark(self, event_ids: Sequence[str], state: Literal["extracted", "evicted"]) -> None:
+        """Says what became of buffered events; those that are gone already stay as they are."""
+        self._connection.executemany(
+            "UPDATE events SET state = ? WHERE event_id = ? AND state = 'buffered'",
+            [(state, event_id) for event_id in event_ids],
+        )
+
+    def gone(self, event_ids: Sequence[str]) -> set[str]:
+        """Those of the events that were extracted or evicted."""
+        rows = self._connection.execute(
+            "SELECT event_id FROM events WHERE state IN ('extracted', 'evicted')"
+            " AND event_id IN (SELECT value FROM json_each(?))",
+            (storable_json(list(event_ids)),),
+        )
+        return {row[0] for row in rows}
+
+    def run_state(self, project_id: str, purpose: Purpose) -> RunState:
+        """How that work on a project stands."""
+        row = self._connection.execute(
+            "SELECT failures, opened_at_ms, last_run_at, last_error, last_method, size_after_bytes FROM runs"
+            " WHERE project_id = ? AND purpose = ?",
+            (project_id, purpose),
+        ).fetchone()
+        return RunState() if row is None else RunState(Breaker(row[0], row[1]), *row[2:])
+
+    def note_run(self, project_id: str, purpose: Purpose, state: RunState) -> None:
+        """Keeps how a run ended."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO runs (project_id, purpose, failures, opened_at_ms, last_run_at, last_error,"
+            " last_method, size_after_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                project_id,
+                purpose,
+                state.breaker.failures,
+                state.breaker.opened_at_ms,
+                state.last_run_at,
+                state.last_error,
+                state.last_method,
+                state.size_after_bytes,
+            ),
+        )
+
+    def lower_size_after(self, project_id: str, size_bytes: int) -> None:
+        """Notes that a buffer shrank below what its last compaction left, so that new input counts from there."""
+        self._connection.execute(
+            "UPDATE runs SET size_after_bytes = ? WHERE project_id = ? AND purpose = 'compaction'"
+            " AND size_after_bytes > ?",
+            (size_bytes, project_id, size_bytes),
+        )

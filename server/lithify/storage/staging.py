@@ -1,0 +1,212 @@
+"""What the two workers do to a project's buffer: look, claim, take out, replace.
+
+Everything happens under the buffer's lock, in the order that a crash at any point can be healed from: what became of
+events is committed to the database first, their lines leave the file second. `heal` makes up for a second step
+that never came. A summary and the lines it covers change places in one rename.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from lithify.core.entries import Entry, Line, entry_line, read_lines
+from lithify.core.eviction import Evicted
+from lithify.core.pipeline import Purpose
+from lithify.core.projects import BufferLook, Project
+from lithify.core.records import RecordDraft
+from lithify.storage.buffer import Buffer
+from lithify.storage.database import transaction
+from lithify.storage.event_log import EventLog
+from lithify.storage.locks import FileLock
+from lithify.storage.memory import MemoryStore
+from lithify.storage.paths import buffer_folder
+from lithify.storage.pipeline import PipelineStore
+
+Choose = Callable[[list[Entry]], list[Entry]]
+
+
+class Staging:
+    """The buffers of one data folder as the workers see them. Used from one thread; safe between processes."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        data_dir: Path,
+        events: EventLog,
+        memory: MemoryStore,
+        pipeline: PipelineStore,
+    ) -> None:
+        self._connection = connection
+        self._data_dir = data_dir
+        self._events = events
+        self._memory = memory
+        self._pipeline = pipeline
+        self._extraction_locks: dict[str, FileLock] = {}
+        self._compaction_lock = FileLock(data_dir / "compaction.lock")
+
+    # --- the locks of the two kinds of work ---
+
+    def begin_extraction(self, project_id: str) -> bool:
+        """Takes the right to extract a project, for all processes; whether it was free."""
+        taken = self._extraction_lock(project_id).try_acquire()
+        if taken:
+            with transaction(self._connection):
+                self._pipeline.release(project_id, "extraction")
+        return taken
+
+    def end_extraction(self, project_id: str) -> None:
+        """Gives the right and the claims back."""
+        with transaction(self._connection):
+            self._pipeline.release(project_id, "extraction")
+        self._extraction_lock(project_id).release()
+
+    def begin_compaction(self) -> bool:
+        """Takes the right to compact a buffer, the only one on this machine; whether it was free."""
+        taken = self._compaction_lock.try_acquire()
+        if taken:
+            with transaction(self._connection):
+                self._pipeline.release_all("compaction")
+        return taken
+
+    def end_compaction(self) -> None:
+        """Gives the right and the claims back."""
+        with transaction(self._connection):
+            self._pipeline.release_all("compaction")
+        self._compaction_lock.release()
+
+    # --- the buffer ---
+
+    def look(self) -> list[BufferLook]:
+        """How the buffer of every known project stands now; takes no lock."""
+        looks = []
+        for project_id, root, size_after in self._connection.execute(
+            "SELECT p.project_id, p.root, r.size_after_bytes FROM projects p LEFT JOIN runs r"
+            " ON r.project_id = p.project_id AND r.purpose = 'compaction'"
+        ).fetchall():
+            _, size_bytes, modified_ns = self._events.buffer(project_id).stamp()
+            looks.append(BufferLook(Project(project_id, root), size_bytes, modified_ns, size_after))
+        return looks
+
+    def entries(self, project_id: str) -> list[Entry]:
+        """The entries of a buffer, in file order; what was extracted or evicted already is gone."""
+        buffer = self._events.buffer(project_id)
+        with buffer.held():
+            return _entries(self._healed(project_id, buffer))
+
+    def claim(self, project_id: str, purpose: Purpose, choose: Choose) -> list[Entry]:
+        """Claims those of the entries nobody else works on that `choose` picks; needs the purpose's lock."""
+        other: Purpose = "compaction" if purpose == "extraction" else "extraction"
+        buffer = self._events.buffer(project_id)
+        with buffer.held():
+            taken = self._pipeline.claimed(project_id, other)
+            if taken and not self._alive(project_id, other):
+                with transaction(self._connection):
+                    self._pipeline.release(project_id, other)
+                taken = set()
+            free = [one for one in _entries(self._healed(project_id, buffer)) if one.event_id not in taken]
+            chosen = choose(free)
+            with transaction(self._connection):
+                self._pipeline.claim(project_id, purpose, [one.event_id for one in chosen])
+            return chosen
+
+    def extract(
+        self,
+        project_id: str,
+        batch: Sequence[Entry],
+        drafts: Sequence[RecordDraft],
+        method: str,
+        new_id: Callable[[], str],
+        now: str,
+    ) -> int:
+        """Keeps the records of a batch and marks its events, in one transaction; then its lines leave the buffer.
+
+        Answers how many events became extracted now; for a batch whose events are gone already, none and no record.
+        """
+        covered = [event_id for entry in batch for event_id in entry.covered_ids]
+        with transaction(self._connection):
+            fresh = set(covered) - self._pipeline.gone(covered)
+            if fresh:
+                for draft in drafts:
+                    self._memory.keep(project_id, draft, new_id(), now, method)
+                self._pipeline.mark(covered, "extracted")
+        self._drop(project_id, {entry.event_id for entry in batch})
+        return len(fresh)
+
+    def replace(self, project_id: str, covered: Collection[str], summaries: Sequence[Entry]) -> bool:
+        """Puts summaries first and takes the lines they cover out, all others kept as they are, byte for byte.
+
+        False, and nothing happens, when a line they cover is no longer there.
+        """
+        buffer = self._events.buffer(project_id)
+        with buffer.held():
+            lines = self._healed(project_id, buffer)
+            there = {line.entry.event_id for line in lines if line.entry is not None}
+            if not there.issuperset(covered):
+                return False
+            kept = [line.data for line in lines if line.entry is None or line.entry.event_id not in covered]
+            buffer.rewrite([*(entry_line(entry).encode() for entry in summaries), *kept])
+        return True
+
+    def evict(self, project_id: str, evicted: Evicted) -> None:
+        """Lets entries go: listed as evicted in the database first, then out of the file; a lone one is cut there."""
+        with transaction(self._connection):
+            self._pipeline.mark([one for entry in evicted.dropped for one in entry.covered_ids], "evicted")
+        if evicted.replacement is not None:
+            self._substitute(project_id, evicted.replacement)
+        self._drop(project_id, {entry.event_id for entry in evicted.dropped})
+
+    def close(self) -> None:
+        """Lets go of the locks' files."""
+        for lock in (*self._extraction_locks.values(), self._compaction_lock):
+            lock.close()
+
+    def _drop(self, project_id: str, entry_ids: set[str]) -> None:
+        buffer = self._events.buffer(project_id)
+        with buffer.held():
+            lines = read_lines(buffer.read())
+            kept = [line.data for line in lines if line.entry is None or line.entry.event_id not in entry_ids]
+            if len(kept) < len(lines):
+                buffer.rewrite(kept)
+                self._pipeline.lower_size_after(project_id, buffer.stamp()[1])
+
+    def _substitute(self, project_id: str, entry: Entry) -> None:
+        buffer = self._events.buffer(project_id)
+        with buffer.held():
+            lines = read_lines(buffer.read())
+            buffer.rewrite(
+                [
+                    entry_line(entry).encode()
+                    if line.entry is not None and line.entry.event_id == entry.event_id
+                    else line.data
+                    for line in lines
+                ]
+            )
+
+    def _healed(self, project_id: str, buffer: Buffer) -> list[Line]:
+        """The lines of a buffer, without those whose events are all gone: a process died before it took them out."""
+        self._events.heal(project_id, buffer)
+        lines = read_lines(buffer.read())
+        covered = [event_id for line in lines if line.entry is not None for event_id in line.entry.covered_ids]
+        gone = self._pipeline.gone(covered)
+        if not gone:
+            return lines
+        kept = [line for line in lines if line.entry is None or not gone.issuperset(line.entry.covered_ids)]
+        if len(kept) < len(lines):
+            buffer.rewrite([line.data for line in kept])
+        return kept
+
+    def _alive(self, project_id: str, purpose: Purpose) -> bool:
+        lock = self._compaction_lock if purpose == "compaction" else self._extraction_lock(project_id)
+        return lock.is_held()
+
+    def _extraction_lock(self, project_id: str) -> FileLock:
+        if project_id not in self._extraction_locks:
+            folder = buffer_folder(self._data_dir, project_id)
+            self._extraction_locks[project_id] = FileLock(folder / "extraction.lock")
+        return self._extraction_locks[project_id]
+
+
+def _entries(lines: Sequence[Line]) -> list[Entry]:
+    return [line.entry for line in lines if line.entry is not None]
