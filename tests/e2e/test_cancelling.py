@@ -129,6 +129,15 @@ async def test_a_cancelled_compaction_is_answered_as_such_and_changes_nothing(cl
 
 
 @BOTH_WAYS
+async def test_a_cancel_that_comes_in_one_piece_with_its_command_is_heeded(client: RawClient, cancel: Any) -> None:
+    SilentModel(client)
+    open_session(client, "a", conversation())
+    compaction = client.ask_command(FULL, {"sessionId": "a"}, workDoneToken="t")  # nothing is sent until we wait
+    await cancel(client, compaction, "t")
+    assert (await client.failure_of(compaction)).type == "cancelled"
+
+
+@BOTH_WAYS
 async def test_cancelling_ends_the_work_of_the_editors_model_too(client: RawClient, cancel: Any) -> None:
     model = SilentModel(client)
     open_session(client, "a", conversation())

@@ -180,6 +180,13 @@ async def test_the_process_lives_on_while_the_named_process_does(start: Starter)
     await end(editor)
 
 
+async def test_the_null_device_as_input_ends_the_process(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, stdin=asyncio.subprocess.DEVNULL, env={"LITHIFY_DATA_DIR": str(tmp_path / "data")}
+    )
+    assert await in_time(process.wait(), 10) == 1
+
+
 async def test_a_file_as_input_is_read_to_its_end(tmp_path: Path) -> None:
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params()},

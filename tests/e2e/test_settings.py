@@ -171,3 +171,9 @@ async def test_the_project_of_an_event_follows_a_change_of_the_workspace_folders
     fresh.notify("workspace/didChangeWorkspaceFolders", {"event": folders})
     status = await fresh.request("lithify/bufferStatus", {})
     assert status["projectUri"] == other.as_uri()
+
+
+async def test_an_unknown_setting_at_the_start_is_told_in_the_editors_log(start: Starter) -> None:
+    fresh = await start(options={"bufer": {"idleMs": 30000}})
+    told = await fresh.notification("window/logMessage")
+    assert "lithify.bufer" in told["message"]

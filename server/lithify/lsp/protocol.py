@@ -223,7 +223,8 @@ class LithifyProtocol(LanguageServerProtocol):
         name = _member(params, "command")
         known = self._commands.get(name) if isinstance(name, str) else None
         work = self._run_command(known, params)
-        self.running.start(message_id, work, cancellable=known is not None and known.cancellable)
+        token = params.get("workDoneToken") if isinstance(params, dict) else None
+        self.running.start(message_id, work, cancellable=known is not None and known.cancellable, token=token)
 
     async def _run_command(self, known: _Known | None, params: Any) -> Any:
         command = _checked(ExecuteCommand, params, types.WORKSPACE_EXECUTE_COMMAND)

@@ -33,10 +33,15 @@ class RunningRequests:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def start(self, message_id: MessageId, work: Awaitable[Any], *, cancellable: bool = False) -> None:
-        """Works on a request in a task of its own, and answers it."""
+    def start(
+        self, message_id: MessageId, work: Awaitable[Any], *, cancellable: bool = False, token: Any = None
+    ) -> None:
+        """Works on a request in a task of its own, and answers it. `token`: the progress token it came with, whose
+        cancel may already be on its way."""
         task = asyncio.ensure_future(self._run(message_id, work))
         self._tasks[task] = message_id
+        if isinstance(token, (int, str)):
+            self._tokens[token] = task
         if cancellable:
             self._cancellable.add(task)
         task.add_done_callback(self._forget)
@@ -80,6 +85,8 @@ class RunningRequests:
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
         self._cancellable.discard(task)
+        for token in [token for token, holder in self._tokens.items() if holder is task]:
+            del self._tokens[token]
 
     async def _run(self, message_id: MessageId, work: Awaitable[Any]) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,9 @@ from lithify.lsp.folders import folders_of
 from lithify.lsp.protocol import LithifyProtocol
 
 logger = logging.getLogger(__name__)
+
+EARLY_LOG = 50
+"""Lines of the log kept for the editor until it has been answered to `initialize`."""
 
 CANCEL_SECONDS = 0.3
 FLUSH_SECONDS = 1.0
@@ -52,6 +56,7 @@ class LithifyServer(LanguageServer):
         self.on_all_changed: Callable[[], None] = lambda: None
         self.initialized = asyncio.Event()
         """Set once the editor has said `initialize`, and its settings are valid."""
+        self._early_log: deque[dict[str, Any]] = deque(maxlen=EARLY_LOG)
         self._kept: set[asyncio.Task[Any]] = set()
         self.exit_code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._find_project = project_finder(())
@@ -159,6 +164,7 @@ class LithifyServer(LanguageServer):
         self._parts.feed_waiting()
         self._capabilities = params.get("capabilities")
         self.initialized.set()
+        self._loop.call_soon(self._tell_early_log)  # after the answer to this request
         return None
 
     def _project_changed(self, project: Project) -> None:
@@ -182,8 +188,14 @@ class LithifyServer(LanguageServer):
             self._loop.call_soon_threadsafe(self._tell_log, {"type": kind, "message": message})
 
     def _tell_log(self, params: dict[str, Any]) -> None:
-        if self.initialized.is_set():  # before that, LSP lets a server say nothing
+        if self.initialized.is_set():
             self.protocol.tell("window/logMessage", params)
+        else:  # before that, LSP lets a server say nothing
+            self._early_log.append(params)
+
+    def _tell_early_log(self) -> None:
+        while self._early_log:
+            self.protocol.tell("window/logMessage", self._early_log.popleft())
 
 
 def invalid_settings(problems: list[SettingProblem]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import queue
 import select
+import stat
 import threading
 from collections.abc import Callable
 from typing import BinaryIO, Protocol
@@ -68,6 +69,8 @@ class MessageStream(asyncio.Protocol):
 async def read_pipe(stdin: BinaryIO, stream: MessageStream) -> Pausable:
     """Feeds a stream from standard input: through the event loop where the system can, else from a thread."""
     loop = asyncio.get_running_loop()
+    if not _can_be_polled(stdin):
+        return _ThreadReader(stdin, stream, loop)
     try:
         transport, _ = await loop.connect_read_pipe(lambda: stream, stdin)
     except (NotImplementedError, ValueError, OSError):
@@ -75,6 +78,12 @@ async def read_pipe(stdin: BinaryIO, stream: MessageStream) -> Pausable:
     if hasattr(transport, "max_size"):
         transport.max_size = READ_BYTES
     return transport
+
+
+def _can_be_polled(stdin: BinaryIO) -> bool:
+    """Whether the event loop can wait on it: a pipe, a socket or a terminal, but no file and no null device."""
+    mode = os.fstat(stdin.fileno()).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stdin.isatty()
 
 
 class _ThreadReader:
