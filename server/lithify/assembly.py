@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
+import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
+from lithify.core.breaker import phase
 from lithify.core.events import EventResult
 from lithify.core.model_calls import ModelFailure
+from lithify.core.outcomes import LithifyError
+from lithify.core.pipeline import Purpose
 from lithify.core.projects import BufferSize, Project, ProjectCounts
 from lithify.core.settings import Settings
-from lithify.core.status import BufferStatus, buffer_status
+from lithify.core.status import BufferStatus, WorkStatus, buffer_status
 from lithify.llm.choice import choose_model
 from lithify.llm.editor import Client, EditorModel
 from lithify.llm.offline import OfflineModel
-from lithify.prompt_files.templates import ConversationPrompt, find_conversation_prompt, user_prompts_dir
+from lithify.prompt_files.templates import ConversationPrompt, find_conversation_prompt, find_template, user_prompts_dir
 from lithify.storage.paths import data_dir
 from lithify.storage.projects import find_project, path_of
 from lithify.storage.store import open_store
+from lithify.workers.buffer_compaction import BufferCompactor
+from lithify.workers.extraction import Extractor
 from lithify.workers.ingestion import EventBatch, Ingestion
+from lithify.workers.model_use import ModelUse
 from lithify.workers.ports import Model, Store
 from lithify.workers.session_compaction import SessionCompactor
 from lithify.workers.sessions import SessionKeeper
 from lithify.workers.storage_thread import StorageThread
+from lithify.workers.watcher import LOOK_EVERY_SECONDS, Watcher
+
+logger = logging.getLogger(__name__)
 
 USER = "user"
 
@@ -34,6 +46,21 @@ USER = "user"
 def now() -> str:
     """The time, as stored and sent: ISO 8601 in UTC with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def hour_ago() -> str:
+    """The time an hour ago, as stored."""
+    return (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
+
+
+def now_ms() -> int:
+    """The time in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def monotonic_ms() -> float:
+    """A clock that never goes back, in milliseconds."""
+    return time.monotonic() * 1000
 
 
 def new_id() -> str:
@@ -78,6 +105,8 @@ class Hooks:
     find_project: Callable[[str | None], Project]
     on_change: Callable[[Project], None]
     on_trouble: Callable[[], None]
+    on_look: Callable[[], None]
+    """Called about every second, once the buffers were looked at."""
     client: Client | None
 
 
@@ -97,37 +126,72 @@ class Lithify:
         self.compactor = SessionCompactor(
             self.storage.run, self.sessions, hooks.settings, self.choose_model, find_prompt, now, new_id
         )
+        use = ModelUse(self.storage.run, hooks.settings, self.choose_model, now, hour_ago)
+        self.extractor = Extractor(
+            use,
+            hooks.settings,
+            lambda: find_template("extraction"),
+            new_id,
+            now_ms,
+            asyncio.sleep,
+            hooks.on_change,
+        )
+        self.buffer_compactor = BufferCompactor(
+            use, hooks.settings, lambda: find_template("buffer_compaction"), new_id, now_ms, hooks.on_change
+        )
+        self.watcher = Watcher(
+            self.storage.run, hooks.settings, self.extractor, self.buffer_compactor, monotonic_ms, hooks.on_change
+        )
 
     def choose_model(self) -> Model | ModelFailure:
         """The model that the next call goes to."""
         return choose_model(self._hooks.settings().model, self._editor, self._offline)
 
-    def feed_waiting(self) -> None:
-        """Stages events that an earlier process left outside their buffers."""
-
-        def feed(store: Store) -> None:
-            for project_id in store.events.waiting_projects():
-                store.events.feed(project_id, self._hooks.settings().buffer.ceiling_bytes)
-
-        self.storage.submit(feed)
+    async def watch(self) -> None:
+        """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears."""
+        try:
+            while True:
+                try:
+                    await self.watcher.look()
+                    await self.storage.run(self._feed)
+                except LithifyError as error:
+                    logger.debug("The buffers cannot be looked at: %s", error.message)
+                except Exception as error:  # noqa: BLE001 - the next look may go well, and the log tells
+                    logger.error("The buffers could not be looked at: %s", type(error).__name__)  # noqa: TRY400
+                self._hooks.on_look()
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+        finally:
+            await self.watcher.stop()
 
     async def status(self, project: Project) -> BufferStatus:
         """The state of a project's buffer now; `degraded`, with the reason, when it cannot be read."""
+        settings = self._hooks.settings()
         problem = self.storage.problem
 
         def read(store: Store) -> BufferStatus:
-            hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
+            project_id = project.project_id
             return buffer_status(
                 project,
-                store.events.size(project.project_id),
-                store.events.counts(project.project_id),
-                store.model_use_since(hour_ago),
-                store.events.disk_error(project.project_id) or problem,
-                self._hooks.settings(),
+                store.events.size(project_id),
+                store.events.counts(project_id),
+                settings,
+                extraction=_work(store, project_id, "extraction", settings.extraction.cooldown_ms),
+                compaction=_work(store, project_id, "compaction", settings.buffer_compaction.cooldown_ms),
+                use=store.model_use_since(hour_ago()),
+                problem=store.events.disk_error(project_id) or problem,
             )
 
         try:
             return await self.storage.run(read)
         except Exception as error:  # noqa: BLE001 - a status is answered whatever is broken
             nothing = ProjectCounts(waiting=0, records=0, recording=True)
-            return buffer_status(project, BufferSize(0, 0), nothing, (0, 0), str(error), self._hooks.settings())
+            return buffer_status(project, BufferSize(0, 0), nothing, settings, problem=str(error))
+
+    def _feed(self, store: Store) -> None:
+        for project_id in store.events.waiting_projects():
+            store.events.feed(project_id, self._hooks.settings().buffer.ceiling_bytes)
+
+
+def _work(store: Store, project_id: str, purpose: Purpose, cooldown_ms: int) -> WorkStatus:
+    run = store.pipeline.run_state(project_id, purpose)
+    return WorkStatus(store.staging.is_working(project_id, purpose), phase(run.breaker, now_ms(), cooldown_ms), run)

@@ -17,12 +17,14 @@ from lithify.cli import chat_file, compact
 from lithify.core.kimi import is_summary
 from lithify.transcripts import kimi_context
 from tests.support import kimi_loader
+from tests.support.samples import DATA
+from tests.support.scripted_model import OWN
 
-SAMPLES = Path(__file__).parents[1] / "transcripts" / "samples"
+SAMPLES = DATA / "transcripts"
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": "Fix the bug in app.py. " * 20},
-    {"role": "assistant", "content": "Fixed the sign in add(). " * 20},
+    {"role": "user", "content": "Fix the bug in app.py. " * 60},
+    {"role": "assistant", "content": "Fixed the sign in add(). " * 60},
     {"role": "user", "content": "Now write the tests."},
     {"role": "assistant", "content": "Tests are written."},
 ]
@@ -37,7 +39,7 @@ def chat(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
-    return Path(shutil.copy(SAMPLES / "fix-bug.context.jsonl", tmp_path / "context.jsonl"))
+    return Path(shutil.copy(SAMPLES / "kimi-cli" / "fix-bug.context.jsonl", tmp_path / "context.jsonl"))
 
 
 def call(*arguments: object) -> int:
@@ -190,6 +192,83 @@ def test_a_number_of_messages_that_are_not_there_is_a_usage_error(
     assert "has 5 messages; give a number up to 5" in one_line(capsys)
 
 
+def test_system_messages_that_were_asked_for_are_told_as_such(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--up-to", 1) == 0
+    assert one_line(capsys).endswith("left as it is: message 1 is a system message.\n")
+    chat.write_text(json.dumps([CHAT[0], *CHAT]))
+    assert call(chat, "--up-to", 2) == 0
+    assert one_line(capsys).endswith("left as it is: messages 1 to 2 are system messages.\n")
+
+
+def test_a_rewrite_that_would_make_the_file_larger_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([{"role": "user", "content": "Hi"}, *CHAT[3:]]))
+    before = path.read_bytes()
+    assert call(path, "--in-place") == 1
+    assert f"bytes instead of {len(before)}); compact more of it, or write it elsewhere" in one_line(capsys)
+    assert (names(tmp_path), path.read_bytes()) == (["chat.json"], before)
+    assert call(path, "--output", tmp_path / "out.json") == 0
+
+
+def called(*names: str) -> dict[str, Any]:
+    calls = [{"id": name, "type": "function", "function": {"name": "read", "arguments": "{}"}} for name in names]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+@pytest.mark.parametrize(
+    ("results", "asked", "said"),
+    [
+        ("a", 3, "messages 1 to 4 (message 4 is the result of a tool call in message 3, so it goes with it): "),
+        (
+            "ab",
+            3,
+            "messages 1 to 5 (as message 5 is the result of a tool call in message 3, all up to it go with it): ",
+        ),
+        ("a", 4, "messages 1 to 4: "),
+    ],
+)
+def test_a_range_that_was_widened_says_why(
+    chat: Path, capsys: pytest.CaptureFixture[str], results: str, asked: int, said: str
+) -> None:
+    answers = [{"role": "tool", "tool_call_id": name, "content": "x"} for name in results]
+    chat.write_text(json.dumps([*CHAT[:2], called(*results), *answers, *CHAT[3:]]))
+    assert call(chat, "--up-to", asked) == 0
+    assert f"Compacted {said}" in capsys.readouterr().err
+    assert call(chat, "--up-to", asked, "--dry-run") == 0
+    assert said.rstrip(": ").partition(" (")[2] in capsys.readouterr().err
+
+
+def test_instructions_that_are_not_heeded_are_told(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--instructions", "keep the names") == 0
+    assert "warning: The offline model does not heed instructions" in capsys.readouterr().err
+
+
+def test_a_prompt_that_the_offline_model_does_not_read_is_not_told(
+    chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lithify.prompt_files.templates.find_conversation_prompt", lambda _: OWN)
+    assert call(chat) == 0
+    err = capsys.readouterr().err
+    assert ("prompt lithify" in err, "warning" in err) == (True, False)
+
+
+def test_help_suggests_no_model_but_the_offline_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        call("--help")
+    assert "--model offline" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [("--in-place",), ()])
+def test_a_standard_input_that_is_closed_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert call("-", *options) in (1, 2)
+    assert "standard input" in one_line(capsys)
+
+
 def test_standard_input_cannot_be_rewritten_in_place(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("-", "--in-place") == 2
     assert "--output -" in one_line(capsys)
@@ -209,8 +288,12 @@ def test_values_that_do_not_exist_are_usage_errors(
     ("content", "said"),
     [
         (b"[\n\xff]", "is not UTF-8 (line 2); save it as UTF-8"),
-        (b"# Notes\n", "is no chat file that Lithify knows; name its format with --format"),
-        (b"", "is no chat file that Lithify knows"),
+        (b"# Notes\n", "is no chat file: it is not JSON; Lithify reads OpenAI messages"),
+        (b"\xef\xbb\xbf \n", "is empty; name a file that holds a conversation"),
+        (b"[]", "has no messages in it; Lithify reads OpenAI messages"),
+        (b'{"name": "a"}\n{"name": "b"}\n', "has no messages in it; Lithify reads OpenAI messages"),
+        (b'[{"role": "human", "content": "a"}]', "to read them all the same, use '--format openai-json'"),
+        (b"[" * 100_000, "is no chat file: it is not JSON"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told_in_one_line(
@@ -219,6 +302,58 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(
     (tmp_path / "x.json").write_bytes(content)
     assert call(tmp_path / "x.json") == 1
     assert said in one_line(capsys)
+
+
+COPILOT_CHAT = {"version": 3, "responderUsername": "GitHub Copilot", "requests": []}
+GEMINI_SESSION = {"sessionId": "s", "projectHash": "h", "messages": [{"id": "1", "type": "user", "content": "Hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "agent"),
+    [
+        ((SAMPLES / "claude-code" / "ccl-representative_messages.jsonl").read_text(), "Claude Code"),
+        ((SAMPLES / "codex" / "vct-codex.jsonl").read_text(), "Codex"),
+        (json.dumps({"type": "session.start", "data": {"sessionId": "s"}, "id": "1", "parentId": None}), "Copilot"),
+        (json.dumps(COPILOT_CHAT, indent=2), "Copilot"),
+        (json.dumps({"kind": 0, "v": COPILOT_CHAT}) + "\n" + json.dumps({"kind": 1, "k": ["x"]}), "Copilot"),
+        (json.dumps(GEMINI_SESSION, indent=2), "Gemini"),
+        (json.dumps([{"role": "user", "parts": [{"text": "Hi"}]}]), "Gemini"),
+    ],
+    ids=lambda value: value if len(value) < 20 else "",
+)
+@pytest.mark.parametrize("options", [(), ("--format", "openai-jsonl")], ids=["recognised", "forced"])
+def test_a_session_of_another_agent_is_told_as_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, agent: str, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "x.json").write_text(text)
+    assert call(tmp_path / "x.json", *options) == 1
+    assert f"looks like a session of {agent}, which this version does not read yet" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("# Notes\n", "is no chat file"), ("", "is empty"), ("{}", "has no messages in it; ")],
+)
+def test_a_format_that_finds_no_message_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, said: str
+) -> None:
+    (tmp_path / "x.json").write_text(content)
+    assert call(tmp_path / "x.json", "--format", "openai-json") == 1
+    assert said in one_line(capsys)
+
+
+def test_a_format_that_is_not_that_of_the_file_is_told(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--format", "openai-jsonl") == 1
+    assert "has no messages in it as openai-jsonl, but as openai-json; leave --format out" in one_line(capsys)
+
+
+@pytest.mark.parametrize("format_name", [(), ("--format", "kimi-context")])
+def test_a_session_in_which_nothing_was_said_yet_is_nothing_bad(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format_name: tuple[str, ...]
+) -> None:
+    (tmp_path / "context.jsonl").write_text('{"role": "_system_prompt", "content": "Be brief."}\n')
+    assert call(tmp_path / "context.jsonl", *format_name) == 0
+    assert "there are no messages" in one_line(capsys)
 
 
 def test_a_missing_file_and_a_folder_are_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,10 +413,14 @@ class Terminal(io.StringIO):
 
 def test_progress_shows_on_a_terminal(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert call(chat) == 0
-    assert f"Compacting {chat.name}" in terminal.getvalue().replace(f"{chat.parent}/", "").replace("\n", "")
+    monkeypatch.chdir(chat.parent)
+    assert call(chat.name) == 0
+    assert "Compacting chat.json ..." in terminal.getvalue()
 
 
 def test_the_command_works_as_a_filter_with_windows_line_endings_kept(session: Path) -> None:

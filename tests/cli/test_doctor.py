@@ -19,7 +19,7 @@ import pytest
 
 import lithify
 from lithify.cli import doctor_disk, doctor_machine, main
-from lithify.cli.doctor_report import Check, checked, shortened
+from lithify.cli.doctor_report import Check, checked, conclusion, shortened
 from lithify.prompt_files.pins import kimi_pin
 from lithify.storage.database import MIGRATIONS
 from tests.cli.running import CONTROL, SECONDS, Ended, Place
@@ -137,7 +137,12 @@ def test_what_is_stored_is_counted(place: Place, data_dir: Path) -> None:
         sessions, events = (
             connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("sessions", "events")
         )
-    assert (check["mark"], check["sessions"], check["events"], check["schema"]) == ("ok", sessions, events, 1)
+    assert (check["mark"], check["sessions"], check["events"], check["schema"]) == (
+        "ok",
+        sessions,
+        events,
+        len(MIGRATIONS),
+    )
     assert (sessions, events) == (2, 6)
 
 
@@ -350,6 +355,21 @@ def test_a_folder_that_cannot_be_made_is_told(place: Place) -> None:
     assert (code, mark, text.endswith(f"data cannot be made in {place.folder / 'sealed'}")) == (1, "fails", True)
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that refuses folders")
+def test_a_folder_on_a_file_system_that_takes_none_is_told(place: Place) -> None:
+    ended = place.run("doctor", LITHIFY_DATA_DIR="/proc/nothing/data")
+    code, mark, text = folder_of(ended)
+    assert (code, mark) == (1, "fails")
+    assert text.startswith("/proc/nothing/data cannot be made in /proc")
+    assert next_step(ended, "Data folder").startswith("set LITHIFY_DATA_DIR (")
+
+
+def test_trying_whether_a_folder_can_be_made_leaves_nothing(place: Place) -> None:
+    (place.folder / "empty").mkdir()
+    ended = place.run("doctor", "--data-dir", "empty/below/data")
+    assert (found(ended)["Data folder"][0], list((place.folder / "empty").iterdir())) == ("ok", [])
+
+
 def test_a_home_that_nobody_has_is_a_usage_error(place: Place) -> None:
     ended = place.run("doctor", "--data-dir", "~nobody-of-that-name/data")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
@@ -420,9 +440,9 @@ def test_an_sqlite_without_text_search_deserves_a_look(monkeypatch: pytest.Monke
     assert check.mark == "attention"
 
 
-def test_a_command_that_is_not_on_path_deserves_a_look(place: Place) -> None:
+def test_a_command_that_is_not_on_path_is_a_note(place: Place) -> None:
     ended = place.run("doctor", PATH=os.defpath)
-    assert found(ended)["Command"] == ("attention", "'lithify' is not on PATH")
+    assert found(ended)["Command"] == ("note", "'lithify' is not on PATH")
     assert next_step(ended, "Command").startswith("give your editor the whole path: ")
 
 
@@ -447,7 +467,7 @@ def test_lithifys_own_prompt_deserves_a_look(place: Place) -> None:
         True,
         True,
     )
-    assert next_step(ended, "Prompt") == "run 'lithify prompts fetch' to get the exact one"
+    assert next_step(ended, "Prompt") == f"run '{sys.executable} -m lithify prompts fetch' to get the exact one"
 
 
 def test_a_damaged_copy_of_the_prompt_is_told_with_the_way_out(place: Place) -> None:
@@ -486,6 +506,14 @@ def test_json_says_whether_all_that_is_needed_works(place: Place) -> None:
 def test_the_last_line_names_what_does_not_work(place: Place) -> None:
     (place.folder / "data").touch()
     assert place.run("doctor", "--data-dir", "data").lines[-1] == "Lithify cannot work as it should: see Data folder."
+
+
+@pytest.mark.parametrize(
+    ("looks", "said"),
+    [(0, "works."), (1, "works; 1 of the above deserves a look."), (2, "2 of the above deserve a look.")],
+)
+def test_the_last_line_counts_what_deserves_a_look(looks: int, said: str) -> None:
+    assert conclusion([Check("Thing", "attention", "")] * looks).endswith(said)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])

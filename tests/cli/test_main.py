@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import lithify
+from lithify.cli import main
 from tests.cli.running import COMMAND, SECONDS, Ended, Place
 
 
@@ -25,13 +28,22 @@ def test_version_names_the_version(place: Place) -> None:
 def test_help_lists_every_command(place: Place) -> None:
     ended = place.run("--help")
     listed = {line.split()[0] for line in ended.lines if line.startswith("    ") and line[4] != " "}
-    assert (ended.code, listed) == (0, {"serve", "compact", "demo", "doctor", "prompts"})
+    assert (ended.code, listed) == (0, {command.__name__.rpartition(".")[2] for command in main.COMMANDS})
+    assert {"serve", "compact", "memory", "buffer", "ledger", "demo", "doctor", "prompts"} <= listed
+
+
+@pytest.mark.parametrize("arguments", [(), ("prompts",)], ids=["lithify", "lithify prompts"])
+def test_a_command_that_asks_for_nothing_gets_its_help_and_exit_code_2(
+    place: Place, arguments: tuple[str, ...]
+) -> None:
+    ended = place.run(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == place.run(*arguments, "--help").out
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
         ("frobnicate",),
         ("--frobnicate",),
         ("demo", "--frobnicate"),
@@ -40,8 +52,14 @@ def test_help_lists_every_command(place: Place) -> None:
         ("serve", "--tcp", "nonsense"),
         ("serve", "--tcp", "127.0.0.1:99999"),
         ("serve", "--stdio", "--tcp", "127.0.0.1:0"),
-        ("prompts",),
+        ("prompts", "publish"),
         ("compact",),
+        ("compact", "-", "--up-to", "3", "--preserve", "2"),
+        ("compact", ""),
+        ("compact", "chat.json", "--output", ""),
+        ("compact", "-", "--dry"),
+        ("doctor", "--js"),
+        ("--vers",),
     ],
     ids=lambda arguments: " ".join(arguments) or "nothing",
 )
@@ -58,7 +76,58 @@ def test_a_call_that_does_not_fit_names_what_does_not(place: Place) -> None:
 
 
 def test_a_call_that_does_not_fit_points_to_the_help(place: Place) -> None:
-    assert place.run("demo", "--frobnicate").err.endswith("--help'\n")
+    assert place.run("--frobnicate").err.endswith("-m lithify --help'\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("compact",), ("compact", "-", "--frobnicate"), ("compact", "-", "--up-to", "x"), ("prompts", "list", "extra")],
+    ids=" ".join,
+)
+def test_a_call_of_a_command_that_does_not_fit_points_to_the_help_of_that_command(
+    place: Place, arguments: tuple[str, ...]
+) -> None:
+    command = "prompts list" if arguments[0] == "prompts" else "compact"
+    assert place.run(*arguments).err.endswith(f"see '{sys.executable} -m lithify {command} --help'\n")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """The command as pip installs it."""
+    path = tmp_path / "bin" / "lithify"
+    path.parent.mkdir()
+    path.write_text(f"#!{sys.executable}\nimport sys\nfrom lithify.cli.main import main\nsys.exit(main())\n")
+    path.chmod(0o755)
+    return path
+
+
+def said_of(place: Place, command: str, path: str) -> str:
+    """What a shell that looks for commands in `path` is told of a call that does not fit."""
+    done = subprocess.run(
+        ["sh", "-c", f"{command} compact"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+        check=False,
+        cwd=place.folder,
+        env=place.environment(PATH=path),
+    )
+    return done.stderr
+
+
+def test_hints_name_the_command_as_it_was_called(place: Place, script: Path) -> None:
+    assert said_of(place, "bin/lithify", os.defpath).endswith("see 'bin/lithify compact --help'\n")
+
+
+def test_hints_name_a_path_with_blanks_so_that_it_can_be_pasted(place: Place, script: Path) -> None:
+    (place.folder / "my bin").symlink_to("bin")
+    said = said_of(place, '"my bin/lithify"', os.defpath)
+    assert said.endswith("see '\"my bin/lithify\" compact --help'\n")
+
+
+def test_hints_name_a_command_on_path_by_its_name(place: Place, script: Path) -> None:
+    said = said_of(place, "lithify", f"{script.parent}{os.pathsep}{os.defpath}")
+    assert said.endswith("see 'lithify compact --help'\n")
 
 
 def test_a_port_that_is_taken_is_one_line_and_exit_code_1(place: Place) -> None:

@@ -13,9 +13,10 @@ import pytest
 from lithify.core.conversation import Noop
 from lithify.core.outcomes import LithifyError
 from tests.support.messages import exactly, system
-from tests.support.scripted_model import EXACT, ScriptedModel, preview, shared, summarise, workshop
+from tests.support.samples import DATA
+from tests.support.scripted_model import EXACT, ScriptedModel, preview, summarise, workshop
 
-VECTORS: dict[str, dict[str, Any]] = json.loads(shared("parity", "kimi_vectors.json").read_text(encoding="utf-8"))
+VECTORS: dict[str, dict[str, Any]] = json.loads((DATA / "parity" / "kimi_vectors.json").read_text(encoding="utf-8"))
 PREFIX = "<system>Previous context has been compacted. Here is the compaction output:</system>"
 PROMPT = "\n{{COMPACT_MD}}"
 

@@ -22,10 +22,11 @@ from lsprotocol import converters, types
 from pydantic import BaseModel, TypeAdapter
 
 from lithify.core.outcomes import FailureType, LithifyError
+from lithify.core.records import MemoryRecord
 from lithify.core.settings import Settings, read_settings, unknown_settings
 from lithify.lsp import serve, wire
 from lithify.lsp.errors import response_error
-from lithify.lsp.features import reserved
+from lithify.lsp.features import memory, reserved
 from tests.support.raw_client import NEVER, WAIT_SECONDS, RawClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,7 @@ PLAYED_LAST = ("shutdown", "exit")
 VARYING = frozenset(
     {"at", "compactionId", "createdAt", "durationMs", "expected", "message", "namespace", "projectId", "projectUri"}
     | {"promptSource", "requestId", "sizeBytes", "token", "updatedAt", "version"}
+    | {"lastError", "lastRunAt", "problem", "recordId", "score", "sizeAfter", "sizeBefore"}
 )
 """Keys whose plain values differ from run to run, from machine to machine or from release to release."""
 
@@ -299,6 +301,11 @@ def test_the_table_of_a_shape_names_all_its_keys(name: str, shape: type[BaseMode
     assert {field.alias for field in shape.model_fields.values()} <= named
 
 
+def test_the_table_of_a_record_names_all_its_keys() -> None:
+    kept = MemoryRecord("id", "project", "error", "title", "summary", (), (), (), (), "now", "model", 1.0)
+    assert {key for row in rows("Record") for key in ticked(row[0])} == set(memory.record(kept))
+
+
 # --- the conversation -----------------------------------------------------------------------------------------
 
 
@@ -331,6 +338,14 @@ def _missing(documented: Json, real: Json) -> Iterator[tuple[str, str]]:
         yield name, f"there ({real[name]!r}), but not documented"
 
 
+def record_ids(value: Any) -> Iterator[str]:
+    """The ids of memory records in a message, which the server assigns."""
+    if isinstance(value, dict):
+        yield from [value["recordId"]] if "recordId" in value else []
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from record_ids(inner)
+
+
 class Player:
     """Says the editor's part of the conversation, and holds the server's part against the page."""
 
@@ -338,6 +353,7 @@ class Player:
         self._client = client
         self._since = 0
         self._server_ids: dict[Any, Any] = {}
+        self._record_ids: dict[str, str] = {}
         for name in names_in_source() | set(types.METHOD_TO_TYPES):
             client.answerers[name] = lambda _: NEVER  # the page answers
 
@@ -351,7 +367,9 @@ class Player:
         elif example.kind == "editor answer":
             self._client.send({**message, "id": self._server_ids.pop(message["id"])})
         elif example.kind == "answer":
-            self._compare(example, await self._first(lambda one: "method" not in one and one["id"] == message["id"]))
+            real = await self._first(lambda one: "method" not in one and one["id"] == message["id"])
+            self._compare(example, real)
+            self._record_ids.update(zip(record_ids(message), record_ids(real), strict=True))
         elif example.kind == "server request":
             real = await self._first(lambda one: one.get("method") == example.name and "id" in one)
             self._server_ids[message["id"]] = real["id"]
@@ -360,8 +378,13 @@ class Player:
             await self._notified(example)
 
     def _as_sent(self, message: Json) -> Json:
-        """The message of the page, with our own process in place of the editor's, which would be watched."""
+        """The message of the page, with the real ids of records, and with our own process in place of the editor's,
+        which would be watched."""
         params = message.get("params") or {}
+        if named := list(record_ids(params)):
+            (record_id,) = named
+            arguments = [{**params["arguments"][0], "recordId": self._record_ids[record_id]}]
+            return {**message, "params": {**params, "arguments": arguments}}
         if params.get("processId") is None:
             return message
         return {**message, "params": {**params, "processId": os.getpid()}}
@@ -424,13 +447,20 @@ def test_the_server_says_what_the_page_says_where_an_example_has_a_server_of_its
 # --- what is on disk ------------------------------------------------------------------------------------------
 
 
-def test_the_buffer_holds_the_documented_line(data_dir: Path) -> None:
-    (documented,) = [one.value for one in EXAMPLES if one.kind == "buffer"]
+def test_the_buffer_holds_the_documented_lines(data_dir: Path) -> None:
+    documented = [one.value for one in EXAMPLES if one.kind == "buffer"]
     (buffer,) = data_dir.glob("buffers/*/buffer.ndjson")
     lines = [json.loads(line) for line in buffer.read_text(encoding="utf-8").splitlines()]
-    (real,) = [line for line in lines if line["event_id"] == documented["event_id"]]
-    assert differences(documented, real) == []
-    assert real["namespace"] == f"/actor/ana/project/{buffer.parent.name}/"
+    real = {events_of(line): line for line in lines}
+    assert [differences(one, {**real[events_of(one)], "event_id": one["event_id"]}) for one in documented] == [[], []]
+    for one in documented:
+        assert real[events_of(one)]["namespace"] == f"/actor/ana/project/{buffer.parent.name}/"
+        assert real[events_of(one)]["event_id"].startswith("compact_") == ("source_event_ids" in one)
+
+
+def events_of(line: Json) -> tuple[str, ...]:
+    """The events that a line of the buffer stands for."""
+    return tuple(line.get("source_event_ids", [line["event_id"]]))
 
 
 def test_the_tables_of_the_database_have_the_documented_columns(data_dir: Path) -> None:
@@ -446,7 +476,7 @@ def test_the_documented_queries_can_be_asked(data_dir: Path) -> None:
     with sqlite3.connect(data_dir / "lithify.db") as database:
         answers = [database.execute(query).fetchall() for query in script.split(";") if query.strip()]
     database.close()
-    assert len(answers) == 2
+    assert len(answers) == 3
 
 
 # --- errors ---------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lithify.core.digest import digest
+from lithify.core.digest.talk import is_rule
 from tests.support.chats import Message, claude_used, said, used, user
 
 
@@ -131,6 +132,13 @@ def test_a_long_file_is_kept_as_its_signatures() -> None:
     assert "\n…\n" in code
 
 
+def test_a_short_edit_is_kept_whole_in_a_short_chat() -> None:
+    lines = "\n".join(f"    value_{n} = {n}" for n in range(12))
+    talk = [message for n in range(6) for message in (user(f"Step {n} of the work."), said(f"Step {n} is done."))]
+    chat = [*talk, *TASK, *used("Edit", "ok", path="a.py", old_string="pass", new_string=lines), said("Done.")]
+    assert "\n".join(f"+{line}" for line in lines.split("\n")) in section("code_state", chat, 1024)
+
+
 def test_an_edit_is_kept_as_the_lines_that_changed() -> None:
     old, new = "def f():\n    a = 1\n    return a", "def f():\n    a = 2\n    return a"
     code = section("code_state", [*TASK, *claude_used("Edit", "ok", file_path="a.py", old_string=old, new_string=new)])
@@ -200,6 +208,21 @@ PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** Add Fil
 )
 def test_the_tools_of_many_agents_are_understood(name: str, arguments: dict[str, object], expected: str) -> None:
     assert expected in section("code_state", [*TASK, *used(name, "ok", **arguments)])
+
+
+def test_files_written_by_here_documents_stand_though_the_command_failed() -> None:
+    command = "mkdir -p src && cat > src/main.rs <<EOF\nfn main() {}\nEOF\ncat >> log.txt <<'X'\nmade\nX\ncargo build"
+    chat = [*TASK, *used("bash", "error: could not compile\nexit code: 101", command=command)]
+    code = section("code_state", chat)
+    assert "src/main.rs\nwritten:\nfn main() {}\n" in code
+    assert "log.txt\nedited:\n+made\n" in code
+    assert "failing: `mkdir -p src && cat > src/main.rs <<EOF; cat >> log.txt <<'X'; cargo build`" in digest(chat, 4096)
+
+
+def test_writing_a_file_by_a_here_document_is_no_task_of_its_own() -> None:
+    chat = [*TASK, *used("bash", "", command="mkdir -p src && cat > src/test.rs <<EOF\nfn test() {}\nEOF")]
+    assert section("completed_tasks", chat) == "- (none)"
+    assert section("code_state", chat) == "<file>\nsrc/test.rs\nwritten:\nfn test() {}\n</file>"
 
 
 def test_tools_in_the_text_of_cline_are_understood() -> None:
@@ -346,6 +369,32 @@ def test_a_wish_that_held_for_a_moment_only_is_left_out() -> None:
         said("Done."),
     ]
     assert "Don't write any code yet" not in section("important_context", chat)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "use pytest -x from now on",
+        "Use the arrow crate, not polars.",
+        "Rust edition 2021, MSRV 1.70",
+        "Always run the linter before a commit.",
+        "We support Python 3.11+ and nothing older.",
+        "Keep the public URLs unchanged.",
+        "It must run on Node 18 or later.",
+    ],
+)
+def test_rules_stand_as_words_of_the_person(rule: str) -> None:
+    chat = [user("Fix the build."), said("It is green."), user(rule), said("OK."), user("Now the docs."), said("Done.")]
+    context = section("important_context", chat, 1024)
+    assert f"- User: {rule}" in context
+    assert "request: " + rule not in context
+
+
+@pytest.mark.parametrize("text", ["The parser never returns on empty input.", "Why does it always fail?"])
+def test_a_report_is_no_rule(text: str) -> None:
+    chat = [*TASK, said("Done."), user(text), said("Fixed."), user("Now the docs."), said("Done.")]
+    assert not is_rule(text)
+    assert f"- User: {text}\n- " not in section("important_context", chat)
 
 
 # The environment

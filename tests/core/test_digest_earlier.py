@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from lithify.core.digest import digest
-from tests.support.chats import Message, said, used, user
-
-PREFIX = "<system>Previous context has been compacted. Here is the compaction output:</system>"
-
-
-def summary(text: str) -> Message:
-    """A summary message as kimi-cli writes it: two text parts."""
-    return {"role": "user", "content": [{"type": "text", "text": PREFIX}, {"type": "text", "text": text}]}
+from tests.support.chats import SUMMARY_PREFIX, Message, said, summary, used, user
 
 
 def section(name: str, messages: list[Message], target_bytes: int = 4096) -> str:
@@ -55,7 +48,7 @@ def test_bullets_keep_their_sections() -> None:
     assert section("environment", chat) == "- python3"
     assert "- Parser: rewritten" in section("completed_tasks", chat)
     assert section("active_issues", chat) == "- CI: red on Windows"
-    assert section("important_context", chat) == "- Never rename the command"
+    assert section("important_context", chat) == "- Never rename the command\n- earlier focus: Fix add() in app.py"
 
 
 def test_files_keep_their_text() -> None:
@@ -63,13 +56,16 @@ def test_files_keep_their_text() -> None:
 
 
 def test_the_earlier_focus_stays_while_nothing_newer_was_asked() -> None:
-    assert "Fix add() in app.py" in section("current_focus", [summary(EARLIER)])
+    assert section("current_focus", [summary(EARLIER)]) == "Fix add() in app.py"
+    chat = [summary(EARLIER), said("I look at it."), user("continue"), said("It adds now.")]
+    assert section("current_focus", chat) == "Fix add() in app.py\nUser: continue\nAssistant: It adds now."
 
 
 def test_a_newer_request_takes_the_focus() -> None:
     chat = [summary(EARLIER), user("Go on with the printer."), said("Printing.")]
     assert section("current_focus", chat) == "User: Go on with the printer.\nAssistant: Printing."
-    assert "Fix add() in app.py" in section("completed_tasks", chat)
+    assert "- earlier focus: Fix add() in app.py" in section("important_context", chat)
+    assert "Fix add()" not in section("completed_tasks", chat)
 
 
 def test_a_newer_state_of_a_file_wins() -> None:
@@ -82,7 +78,7 @@ def test_a_summary_without_sections_is_carried_too() -> None:
 
 
 def test_a_summary_joined_to_one_string_is_read_as_well() -> None:
-    chat = [user(f"{PREFIX}\n{EARLIER}"), user("Go on with the printer.")]
+    chat = [user(f"{SUMMARY_PREFIX}\n{EARLIER}"), user("Go on with the printer.")]
     assert section("environment", chat) == "- python3"
 
 
@@ -92,7 +88,7 @@ def test_a_summary_of_another_agent_is_carried_by_its_headings() -> None:
         "## Next\n- Check it in the running app\n\n## Files\nEdited: `src/sidebar.tsx`"
     )
     chat = [user(foreign), said("Ready.")]
-    assert "User: Align the sidebar." in section("current_focus", chat)
+    assert section("current_focus", chat) == "Align the sidebar.\nAssistant: Ready."
     assert "- The button has 12px padding" in section("important_context", chat)
     assert "- Check it in the running app" in section("active_issues", chat)
     assert "src/sidebar.tsx\nedited" in section("code_state", chat)

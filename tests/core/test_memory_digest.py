@@ -83,7 +83,7 @@ def recorded(messages: Messages) -> Buffer:
 
 
 def extracted(buffer: list[Entry]) -> list[RecordDraft]:
-    found = read_extraction(extraction_answer(buffer), buffer, EXTRACTION, "end")
+    found = read_extraction(extraction_answer(buffer), buffer, EXTRACTION, "end", literal=True)
     assert isinstance(found, Extracted), found
     return list(found.records)
 
@@ -104,7 +104,7 @@ def sources(buffer: Buffer, record: RecordDraft) -> list[int]:
 
 
 def compacted(buffer: list[Entry], target_bytes: int) -> tuple[CompactedText, ...]:
-    found = read_compaction(compaction_answer(buffer, target_bytes), buffer, COMPACTION, "end")
+    found = read_compaction(compaction_answer(buffer, target_bytes), buffer, COMPACTION, "end", literal=True)
     assert not isinstance(found, Unusable), found
     return found
 

@@ -21,7 +21,7 @@ from tests.support.messages import (
     user,
     using,
 )
-from tests.support.scripted_model import shared
+from tests.support.samples import DATA
 
 
 def found(messages: list[Message]) -> list[tuple[int, int]]:
@@ -133,7 +133,7 @@ def test_an_empty_range_stays_empty() -> None:
 
 
 def test_a_real_file_with_repeated_ids_is_never_left_with_a_lone_call_or_result() -> None:
-    path = shared("transcripts", "openai-messages", "sweagent-marshmallow-1867-function_calling.traj")
+    path = DATA / "transcripts" / "openai-messages" / "sweagent-marshmallow-1867-function_calling.traj"
     messages = json.loads(path.read_text(encoding="utf-8"))["history"]
     ids = [call["id"] for message in messages for call in message.get("tool_calls") or []]
     assert len(set(ids)) < len(ids)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 Message = dict[str, Any]
+SUMMARY_PREFIX = "<system>Previous context has been compacted. Here is the compaction output:</system>"
 
 
 def user(text: str) -> Message:
@@ -32,6 +33,16 @@ def result(output: str, call_id: str = "c", /) -> Message:
 def used(name: str, output: str, /, **arguments: Any) -> list[Message]:
     """A call and its answer."""
     return [call(name, **arguments), result(output)]
+
+
+def summary(text: str) -> Message:
+    """A summary message as kimi-cli writes it: two text parts."""
+    return {"role": "user", "content": [{"type": "text", "text": SUMMARY_PREFIX}, {"type": "text", "text": text}]}
+
+
+def section_of(text: str, name: str) -> str:
+    """One section of a digest, without its tags."""
+    return text.partition(f"<{name}>\n")[2].partition(f"\n</{name}>")[0]
 
 
 def claude_used(name: str, output: str, /, *, is_error: bool = False, **arguments: Any) -> list[Message]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from tests.support.raw_client import NEVER, Json, RawClient
+from tests.support.raw_client import NEVER, Json, RawClient, Refusal
 
 Starter = Callable[..., Awaitable[RawClient]]
 
@@ -132,3 +135,119 @@ async def in_time(work: Awaitable[Any], seconds: float) -> Any:
     """The result of something that must not take longer."""
     async with asyncio.timeout(seconds):
         return await work
+
+
+# --- memory: scripted models of the two workers, and an audit of what became of events ---
+
+OBSERVATION = re.compile(r'<tool_observation id="([^"]+)"')
+
+WORDS = ("amber", "basalt", "cinder", "dolomite", "ember", "flint", "gneiss", "humus", "iolite", "jasper", "karst")
+
+
+def shown_ids(question: Json) -> list[str]:
+    """The ids of the observations that a `lithify/complete` shows, in order."""
+    return [event_id for part in question["message"]["content"] for event_id in OBSERVATION.findall(part["text"])]
+
+
+def record_reply(ids: Iterable[str] = (), title: str = "A title", summary: str = "A summary.", **lists: Any) -> str:
+    """An answer of a model to an extraction: one record. Lists: `facts`, `concepts`, `files`; and its `type`."""
+    kind = lists.pop("type", "discovery")
+    named = {**lists, "source_event_ids": list(ids)}
+    inner = {"facts": "fact", "concepts": "concept", "files": "file", "source_event_ids": "id"}
+    told = "".join(
+        f"<{name}>{''.join(f'<{inner[name]}>{one}</{inner[name]}>' for one in items)}</{name}>"
+        for name, items in named.items()
+        if items
+    )
+    return f'<memory_record type="{kind}"><title>{title}</title><summary>{summary}</summary>{told}</memory_record>'
+
+
+class MemoryModel:
+    """A model that makes one record of each batch, unlike any other, and of a buffer one entry of few words.
+
+    `questions` holds what it was asked. The record of a batch names every id that was shown, so that the database
+    tells which answers were accepted, and how often each event was among them.
+    """
+
+    def __init__(self, name: str = "model") -> None:
+        self.name = name
+        self.questions: list[Json] = []
+
+    def __call__(self, question: Json) -> Json:
+        self.questions.append(question)
+        ids = shown_ids(question)
+        number = len(self.questions)
+        unlike = " ".join(f"{word}{self.name}{number}" for word in WORDS)
+        if question["purpose"] == "buffer":
+            return {"text": f'<compacted_entry sources="{" ".join(ids)}">{unlike}</compacted_entry>'}
+        return {"text": record_reply(ids, title=f"Batch {number} of {self.name}", summary=unlike)}
+
+    def asked_for(self, purpose: str) -> list[Json]:
+        """The questions of a purpose."""
+        return [one for one in self.questions if one["purpose"] == purpose]
+
+
+def answer_later(client: RawClient, model: Callable[[Json], Json], chance: Random, seconds: float = 0.1) -> None:
+    """Lets a model take its time, at most so many seconds, and every third time say nothing of use about a buffer."""
+
+    def later(question: Json) -> Any:
+        answer = model(question)
+        if question["purpose"] == "buffer" and chance.random() < 1 / 3:
+            answer = {"text": "nothing of use"}
+        asked = next(one for one in reversed(client.messages) if one.get("params") is question)
+        reply = {"jsonrpc": "2.0", "id": asked["id"], "result": answer}
+        asyncio.get_running_loop().call_later(chance.uniform(0, seconds), client.send, reply)
+        return NEVER
+
+    client.answerers["lithify/complete"] = later
+
+
+def refuse(reason: str, message: str = "no") -> Callable[[Json], Json]:
+    """A model that answers every question with an error of that reason."""
+
+    def answer(_: Json) -> Json:
+        raise Refusal(-32803, message, {"reason": reason})
+
+    return answer
+
+
+def fail(_: Json) -> Json:
+    """A model that answers every question with an error."""
+    raise Refusal(-32603, "it broke")
+
+
+def misplaced(data_dir: Path, *, strict: bool = True) -> list[str]:
+    """What is wrong with where events are: each is in exactly one place, and was extracted at most once.
+
+    Reads nothing but the database and the buffer files. Not `strict`: a process died, and nobody has looked at the
+    buffer since; what waits may already have its line, what is gone may still have it.
+    """
+    covered = [one for entry in buffer_entries(data_dir) for one in entry.get("source_event_ids", [entry["event_id"]])]
+    in_file = Counter(covered)
+    with database(data_dir) as connection:
+        states = dict(connection.execute("SELECT event_id, state FROM events").fetchall())
+        named = dict(connection.execute("SELECT event_id, count(*) FROM record_events GROUP BY event_id").fetchall())
+    problems = [f"{one} is {count} times in the file" for one, count in in_file.items() if count > 1]
+    problems += [f"{one} is in the file and in no database" for one in in_file if one not in states]
+    problems += [f"{one} was extracted {count} times" for one, count in named.items() if count > 1]
+    for event_id, state in states.items():
+        if state == "buffered" and event_id not in in_file:
+            problems.append(f"{event_id} is buffered and not in the file")
+        if state != "buffered" and event_id in in_file and strict:
+            problems.append(f"{event_id} is {state} and in the file")
+        if (state == "extracted") != (event_id in named):
+            problems.append(f"{event_id} is {state} and named by {named.get(event_id, 0)} records")
+    return problems
+
+
+async def buffer_status(client: RawClient, **params: Any) -> Json:
+    """The status of the project's buffer."""
+    told: Json = await client.request("lithify/bufferStatus", params)
+    return told
+
+
+async def record(client: RawClient, *events: Any) -> list[Json]:
+    """Records events; the results, in order."""
+    answer = await client.request("lithify/recordEvents", {"events": list(events)})
+    results: list[Json] = answer["results"]
+    return results

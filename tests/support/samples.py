@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
+DATA = Path(__file__).resolve().parents[1] / "data"
+"""What every clone has; its README says where it comes from."""
+
+LARGER = DATA.parents[2] / "shared" / "transcripts"
+"""Larger samples of the same kind, where they lie beside the clone."""
 
 Messages = list[dict[str, Any]]
 
@@ -135,8 +139,14 @@ READERS: dict[str, Callable[[Path], Messages]] = {
 
 
 def sample_paths() -> list[Path]:
-    """Every sample file, in a fixed order."""
-    return sorted(path for folder in READERS for path in (SHARED / folder).iterdir())
+    """Every sample file, in a fixed order; those of `LARGER` that are not in `DATA` come after them."""
+    own = [path for folder in READERS for path in _files(DATA / "transcripts" / folder)]
+    names = {path.name for path in own}
+    return own + [path for folder in READERS for path in _files(LARGER / folder) if path.name not in names]
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def sample(path: Path) -> Messages:

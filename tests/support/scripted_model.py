@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from lithify.core.agents import CompactionOptions
@@ -92,8 +91,3 @@ def summarised(
     done = summarise(messages, model, work, **given)
     assert isinstance(done, Summarised)
     return done
-
-
-def shared(*names: str) -> Path:
-    """A file of the folder `shared` that lies beside every clone."""
-    return Path(__file__).resolve().parents[3].joinpath("shared", *names)

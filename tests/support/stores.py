@@ -26,6 +26,9 @@ Message = dict[str, Any]
 CEILING_BYTES = 4_194_304
 SESSION = "s1"
 
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where hundreds of data folders are made for tests that no power cut concerns: fsync costs nothing there."""
+
 SESSION_TABLES = ("sessions", "session_messages", "compactions", "compaction_originals", "utterances")
 
 

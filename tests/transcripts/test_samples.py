@@ -7,16 +7,13 @@ from pathlib import Path
 from lithify.transcripts import kimi_context, openai_json, openai_jsonl
 from lithify.transcripts.registry import recognise
 from tests.support import kimi_loader
+from tests.support.samples import DATA, sample_paths
 from tests.transcripts.rewriting import replaceable, rewrite
 
-HERE = Path(__file__).parent / "samples"
-SHARED = Path(__file__).parents[3] / "shared" / "transcripts"
-OPENAI = [
-    HERE / "sdk-agentic.compaction.json",
-    *sorted(SHARED.glob("openai-messages/*")),
-    *sorted(SHARED.glob("cline/*")),
-]
-KIMI = [*sorted(HERE.glob("*.context.jsonl")), *sorted(SHARED.glob("kimi-cli/*.jsonl"))]
+OPENAI = [path for path in sample_paths() if path.parent.name in ("openai-messages", "cline")]
+KIMI = [path for path in sample_paths() if path.parent.name == "kimi-cli"]
+OTHERS = [path for path in sample_paths() if path not in OPENAI and path not in KIMI]
+CLINE = DATA / "transcripts" / "cline"
 
 
 def read(path: Path) -> str:
@@ -39,9 +36,9 @@ def test_each_sample_is_recognised_and_read_without_a_problem() -> None:
 
 
 def test_chat_files_of_other_tools_are_not_taken_for_one_of_ours() -> None:
-    for folder in ("claude-code", "codex", "copilot-cli", "gemini-cli", "specstory"):
-        for path in SHARED.glob(f"{folder}/*"):
-            assert recognise(read(path), path.name) is None, path
+    assert OTHERS
+    for path in OTHERS:
+        assert recognise(read(path), path.name) is None, path
 
 
 def test_any_range_of_an_openai_sample_is_replaced_with_every_other_byte_kept() -> None:
@@ -55,7 +52,7 @@ def test_any_range_of_an_openai_sample_is_replaced_with_every_other_byte_kept() 
 
 
 def test_the_summary_in_a_pretty_printed_sample_is_indented_like_its_neighbours() -> None:
-    text = read(HERE / "sdk-agentic.compaction.json")
+    text = read(CLINE / "sdk-agentic.compaction.json")
     made = rewrite(openai_json, text, 0, 1, "done")
     assert made.text.startswith(
         made.head + '{\n\t\t\t"role": "user",\n\t\t\t"content": [\n\t\t\t\t{\n\t\t\t\t\t"type": "text",'
@@ -76,7 +73,7 @@ def test_any_range_of_a_kimi_sample_is_replaced_and_kimi_loads_just_that_convers
 def test_the_lines_of_an_openai_sample_made_one_a_line_round_trip_as_json_lines() -> None:
     import json
 
-    parsed = openai_json.parse(read(HERE / "sdk-agentic.compaction.json"))
+    parsed = openai_json.parse(read(CLINE / "sdk-agentic.compaction.json"))
     text = "".join(json.dumps(message) + "\r\n" for message in parsed.conversation)
     assert recognise(text, "chat.jsonl") is openai_jsonl
     made = rewrite(openai_jsonl, text, 1, 3)

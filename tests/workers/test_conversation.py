@@ -206,6 +206,15 @@ def test_the_progress_of_a_fold_is_told() -> None:
     assert told == [f"Summarising part {number} of 3" for number in (1, 2, 3)]
 
 
+def test_parts_beyond_the_estimate_are_told_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation.folding, "count_requests", lambda *_: 2)
+    told: list[str] = []
+    work = workshop(maxRequestTokens=1700)
+    messages = [user("o" * 10_000), *TAIL]
+    asyncio.run(conversation.summarise(messages, options(), work, ScriptedModel("S"), told.append))
+    assert told == ["Summarising part 1 of 2", "Summarising part 2", "Summarising part 3"]
+
+
 def test_the_usage_of_all_requests_is_added_up() -> None:
     model = ScriptedModel(ModelReply("S", "scripted", usage=Usage(100, 10)))
     done = summarised([user("o" * 10_000), *TAIL], model, workshop(maxRequestTokens=1700))
@@ -303,6 +312,16 @@ def test_a_damaged_copy_of_the_exact_prompt_is_told() -> None:
 
 def test_the_prompt_that_was_not_used_is_not_told() -> None:
     assert codes(LONG, WHOLE, workshop(OWN), prompt="mine") == []
+
+
+def test_instructions_that_the_offline_model_does_not_heed_are_told() -> None:
+    offline = ModelReply(WHOLE, "offline")
+    assert codes(LONG, offline, instructions="keep the names") == ["instructions_ignored"]
+    assert codes(LONG, offline, instructions=" \n") == codes(LONG, offline) == []
+
+
+def test_instructions_to_a_model_are_not_said_to_be_ignored() -> None:
+    assert codes(LONG, WHOLE, instructions="keep the names") == []
 
 
 def test_media_in_the_range_are_told_and_media_in_the_tail_are_not() -> None:

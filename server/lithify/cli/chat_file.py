@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lithify.core.compaction_results import Summarised
 from lithify.storage.atomic import replace_with_backup, write_new
 from lithify.storage.backup_names import next_backup, next_rotation
 from lithify.transcripts import kimi_context
+from lithify.transcripts.json_lines import LOOKED_AT, first_objects
 from lithify.transcripts.model import Transcript, TranscriptFormat
 from lithify.transcripts.registry import FORMATS, by_name, recognise
+
+_BYTE_ORDER_MARK = "\ufeff"
+_KNOWN = "Lithify reads OpenAI messages (JSON or JSON lines) and kimi-cli's context.jsonl"
 
 
 class ChatFileError(Exception):
@@ -51,21 +58,88 @@ def read_chat_file(name: str, format_name: str | None) -> ChatFile:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ChatFileError(f"{title} is not UTF-8 (line {line}); save it as UTF-8 and try again") from error
-    chat_format = by_name(format_name) if format_name else recognise(text, "" if real is None else real.name)
+    file_name = "" if real is None else real.name
+    chat_format = by_name(format_name) if format_name else recognise(text, file_name)
     if chat_format is None:
-        known = ", ".join(one.name for one in FORMATS)
-        raise ChatFileError(f"{title} is no chat file that Lithify knows; name its format with --format ({known})")
-    return ChatFile(real, title, data, text, chat_format, chat_format.parse(text))
+        raise ChatFileError(_why_unknown(title, text))
+    transcript = chat_format.parse(text)
+    if format_name and not transcript.messages and not chat_format.recognise(text, file_name):
+        found = recognise(text, file_name)
+        if found is None:
+            raise ChatFileError(_why_unknown(title, text))
+        raise ChatFileError(f"{title} has no messages in it as {format_name}, but as {found.name}; leave --format out")
+    return ChatFile(real, title, data, text, chat_format, transcript)
 
 
 def _bytes(path: Path | None, title: str) -> tuple[bytes, Path | None]:
     try:
         if path is None:
+            if sys.stdin is None:
+                raise ChatFileError("standard input is closed; name a chat file, or pipe one in")
             return sys.stdin.buffer.read(), None
         real = path.resolve(strict=True)
         return real.read_bytes(), real
     except (OSError, RuntimeError) as error:
         raise ChatFileError(f"cannot read {title}: {_reason(error)}; name a chat file that you may read") from error
+
+
+def _why_unknown(title: str, text: str) -> str:
+    """What a text is that holds no conversation Lithify can read, in one line that says what to do."""
+    if not text.removeprefix(_BYTE_ORDER_MARK).strip():
+        return f"{title} is empty; name a file that holds a conversation"
+    values = _objects(text)
+    if values is None:
+        return f"{title} is no chat file: it is not JSON; {_KNOWN}"
+    agent = _agent_of(values)
+    if agent is not None:
+        return f"{title} looks like a session of {agent}, which this version does not read yet; {_KNOWN}"
+    other = next((one for one in FORMATS if one.parse(text).messages), None)
+    if other is not None:
+        return f"{title} holds messages of unknown roles alone; to read them all the same, use '--format {other.name}'"
+    return f"{title} has no messages in it; {_KNOWN}"
+
+
+def _objects(text: str) -> list[dict[str, Any]] | None:
+    """The first objects of JSON lines or of one JSON document; None where the text is neither."""
+    try:
+        whole = json.loads(text.removeprefix(_BYTE_ORDER_MARK))
+    except (ValueError, RecursionError):
+        return first_objects(text, strict=False) or None
+    values = whole if isinstance(whole, list) else [whole]
+    return [value for value in values[:LOOKED_AT] if isinstance(value, dict)]
+
+
+def _agent_of(values: Sequence[dict[str, Any]]) -> str | None:
+    """Whose session the objects are, by what is found in those of each coding agent and nowhere else."""
+    return next((agent for value in values for agent, told in _AGENTS.items() if told(value)), None)
+
+
+def _is_claude_code(value: dict[str, Any]) -> bool:
+    return "parentUuid" in value or "leafUuid" in value or value.get("type") == "file-history-snapshot"
+
+
+def _is_codex(value: dict[str, Any]) -> bool:
+    kinds = ("session_meta", "turn_context", "response_item", "event_msg")
+    return value.get("type") in kinds and isinstance(value.get("payload"), dict)
+
+
+def _is_copilot(value: dict[str, Any]) -> bool:
+    """Of its command line, or of its chat in VS Code."""
+    chat = value.get("v") if isinstance(value.get("v"), dict) else value
+    if isinstance(chat, dict) and "responderUsername" in chat and "requests" in chat:
+        return True
+    kinds = ("session.start", "user.message", "assistant.message")
+    return value.get("type") in kinds and isinstance(value.get("data"), dict)
+
+
+def _is_gemini(value: dict[str, Any]) -> bool:
+    """Of a recorded session, or of a chat that was saved."""
+    return ("projectHash" in value and "sessionId" in value) or (
+        value.get("role") in ("user", "model") and isinstance(value.get("parts"), list)
+    )
+
+
+_AGENTS = {"Claude Code": _is_claude_code, "Codex": _is_codex, "Copilot": _is_copilot, "Gemini": _is_gemini}
 
 
 def check_target(chat: ChatFile, output: str | None) -> None:

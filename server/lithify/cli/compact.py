@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lithify.cli.output import fail, usage
+from lithify.cli.output import as_called, fail, print_text, progress, say, usage, write_bytes
 
 if TYPE_CHECKING:
     from lithify.cli.chat_file import ChatFile
     from lithify.core.agents import CompactionOptions
     from lithify.core.compaction_results import Preview, Summarised
-    from lithify.core.conversation import Noop
+    from lithify.core.conversation import Noop, Plan
     from lithify.workers.conversation import Workshop
 
 FORMAT_NAMES = ("kimi-context", "openai-json", "openai-jsonl")
@@ -34,23 +31,36 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "compact", help="compact a chat file or a pipe", description=_DESCRIPTION, epilog=_EPILOG
     )
-    parser.add_argument("file", metavar="FILE", help="the chat file; - reads standard input")
+    parser.add_argument("file", type=_named, metavar="FILE", help="the chat file; - reads standard input")
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--up-to", type=_positive, metavar="N", help="compact the first N messages")
     part.add_argument(
         "--preserve",
         type=_not_negative,
-        default=2,
         metavar="N",
         help="compact all but the last N user and assistant messages (default 2)",
     )
-    parser.add_argument("--instructions", default="", metavar="TEXT", help="what the summary should give weight to")
-    parser.add_argument("--model", type=_offline, default="offline", help="which model writes it: offline")
+    parser.add_argument(
+        "--instructions",
+        default="",
+        metavar="TEXT",
+        help="what the summary should give weight to; the offline model does not heed it",
+    )
+    parser.add_argument(
+        "--model",
+        type=_offline,
+        default="offline",
+        metavar="offline",
+        help="there is no other model on the command line",
+    )
     parser.add_argument("--format", choices=FORMAT_NAMES, help="read the file as this, whatever it looks like")
     result = parser.add_mutually_exclusive_group()
     result.add_argument("--dry-run", action="store_true", help="show what a model would be sent, and ask none")
     result.add_argument(
-        "--output", metavar="FILE", help="write the whole compacted conversation to a new file; - is standard output"
+        "--output",
+        type=_named,
+        metavar="FILE",
+        help="write the whole compacted conversation to a new file; - is standard output",
     )
     result.add_argument("--in-place", action="store_true", help="rewrite the file and leave a backup beside it")
     parser.set_defaults(run=run)
@@ -87,18 +97,17 @@ def _compact(args: argparse.Namespace) -> int:
     outcome = _summarise(chat, _options(args), _workshop())
     if isinstance(outcome, Noop):
         return _tell_noop(chat, outcome, args)
-    _deliver(chat, outcome, args)
-    return 0
+    return _deliver(chat, outcome, args)
 
 
 def _options(args: argparse.Namespace) -> CompactionOptions:
-    from lithify.core.agents import CompactionOptions, request_settings
+    from lithify.core.agents import DEFAULT_PRESERVED, CompactionOptions, request_settings
 
     return CompactionOptions(
         start=None,
         end=None,
         up_to=None if args.up_to is None else args.up_to - 1,
-        max_preserved_messages=args.preserve,
+        max_preserved_messages=DEFAULT_PRESERVED if args.preserve is None else args.preserve,
         exact=False,
         instructions=args.instructions,
         prompt=None,
@@ -121,8 +130,8 @@ def _summarise(chat: ChatFile, options: CompactionOptions, workshop: Workshop) -
     from lithify.llm.offline import OfflineModel
     from lithify.workers.conversation import summarise
 
-    with _progress(f"Compacting {chat.title} ...") as progress:
-        return asyncio.run(summarise(chat.transcript.conversation, options, workshop, OfflineModel(), progress))
+    with progress(f"Compacting {chat.title} ...") as tell:
+        return asyncio.run(summarise(chat.transcript.conversation, options, workshop, OfflineModel(), tell))
 
 
 def _preview(chat: ChatFile, args: argparse.Namespace) -> int:
@@ -135,8 +144,9 @@ def _preview(chat: ChatFile, args: argparse.Namespace) -> int:
     _print_request(found)
     stats = found.stats
     requests = _count(found.requests, "request")
-    _say(f"Would compact {_span(found.plan.range.end)} of {stats.messages_before} in {requests}; no model was asked.")
-    _say(
+    what = _compacted(chat, found.plan, f" of {stats.messages_before}")
+    say(f"Would compact {what} in {requests}; no model was asked.")
+    say(
         f"{stats.tokens_before:,} tokens would become {stats.tokens_after:,} or fewer, estimated for the offline model."
     )
     return 0
@@ -144,30 +154,41 @@ def _preview(chat: ChatFile, args: argparse.Namespace) -> int:
 
 def _print_request(found: Preview) -> None:
     first = "" if found.requests == 1 else f" 1 of {found.requests}"
-    _print(f"=== system prompt of request{first} ===\n{found.request.system_prompt}")
-    _print(f"=== message of request{first} ===\n{''.join(found.request.parts)}")
+    print_text(f"=== system prompt of request{first} ===\n{found.request.system_prompt}")
+    print_text(f"=== message of request{first} ===\n{''.join(found.request.parts)}")
 
 
-def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> None:
-    """Hands the result on, then says on standard error what became of the conversation."""
+def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> int:
+    """Hands the result on, then says on standard error what became of the conversation; the exit code."""
     from lithify.cli.chat_file import rewrite, write_output
 
     wrote = None
     if args.in_place:
-        backup = rewrite(chat, chat.compacted(outcome))
+        compacted = chat.compacted(outcome)
+        if len(compacted) > len(chat.data):
+            return _refuse_larger(chat, len(compacted))
+        backup = rewrite(chat, compacted)
         wrote = f"Rewrote {chat.title}; what it held before is in {backup.name}."
     elif args.output == STANDARD_STREAM:
-        _write_bytes(chat.compacted(outcome))
+        write_bytes(chat.compacted(outcome))
     elif args.output is not None:
         write_output(args.output, chat.compacted(outcome))
         wrote = f"Wrote {args.output}."
     else:
-        _print(_answer(outcome))
-    _tell(outcome)
+        print_text(_answer(outcome))
+    _tell(chat, outcome)
     if wrote is not None:
-        _say(wrote)
+        say(wrote)
     if args.in_place and chat.rotates:
-        _say("kimi-cli sees the change when it next opens this session; one that is running keeps its own history.")
+        say("kimi-cli sees the change when it next opens this session; one that is running keeps its own history.")
+    return 0
+
+
+def _refuse_larger(chat: ChatFile, size_bytes: int) -> int:
+    return fail(
+        f"{chat.title} is left as it is, since compacted it would be larger ({size_bytes:,} bytes instead of "
+        f"{len(chat.data):,}); compact more of it, or write it elsewhere with --output"
+    )
 
 
 def _answer(outcome: Summarised) -> str:
@@ -178,15 +199,16 @@ def _answer(outcome: Summarised) -> str:
     return text_of(outcome.summary).removeprefix(OUTPUT_PREFIX).removeprefix("\n")
 
 
-def _tell(outcome: Summarised) -> None:
+def _tell(chat: ChatFile, outcome: Summarised) -> None:
     stats = outcome.stats
-    _say(
-        f"Compacted {_span(outcome.plan.range.end)}: {stats.messages_before} messages became {stats.messages_after}, "
-        f"{stats.tokens_before:,} tokens became {stats.tokens_after:,} "
+    say(
+        f"Compacted {_compacted(chat, outcome.plan)}: {_count(stats.messages_before, 'message')} became "
+        f"{stats.messages_after}, {_count(stats.tokens_before, 'token')} became {stats.tokens_after:,} "
         f"(method {outcome.method}, prompt {outcome.prompt_source})."
     )
     for warning in outcome.warnings:
-        _say(f"warning: {warning.message}")
+        if outcome.method != "offline" or warning.code != "prompt_fallback":  # the offline model reads no prompt
+            say(as_called(f"warning: {warning.message}"))
 
 
 _NOOPS = {
@@ -201,18 +223,37 @@ _NOOPS = {
 def _tell_noop(chat: ChatFile, noop: Noop, args: argparse.Namespace) -> int:
     passed_on = args.output == STANDARD_STREAM
     if passed_on:
-        _write_bytes(chat.data)
+        write_bytes(chat.data)
     left = "passed on as it came" if passed_on else "nothing was written" if args.output else "left as it is"
-    _say(f"Nothing to compact in {chat.title}, {left}: {_NOOPS[noop.reason]}.")
+    say(f"Nothing to compact in {chat.title}, {left}: {_why_nothing(noop, args)}.")
     return 0
+
+
+def _why_nothing(noop: Noop, args: argparse.Namespace) -> str:
+    if noop.reason == "system_only" and args.up_to is not None:
+        return "message 1 is a system message" if args.up_to == 1 else f"{_span(args.up_to)} are system messages"
+    return _NOOPS[noop.reason]
 
 
 def _say_problems(chat: ChatFile) -> None:
     problems = chat.transcript.problems
     for problem in problems[:3]:
-        _say(f"warning: line {problem.line + 1} of {chat.title}: {problem.message}")
+        say(f"warning: line {problem.line + 1} of {chat.title}: {problem.message}")
     if len(problems) > 3:
-        _say(f"warning: and {len(problems) - 3} more places like these")
+        say(f"warning: and {len(problems) - 3} more places like these")
+
+
+def _compacted(chat: ChatFile, plan: Plan, of: str = "") -> str:
+    """Which messages were compacted, and why they are more than was asked for."""
+    from lithify.core.tool_groups import answers
+
+    asked, end = plan.requested.end, plan.range.end
+    calls = [one.call_index + 1 for one in answers(chat.transcript.conversation) if one.result_index == end - 1]
+    if end <= asked or not calls:
+        return f"{_span(end)}{of}"
+    result = f"message {end} is the result of a tool call in message {min(calls)}"
+    why = f"{result}, so it goes with it" if end == asked + 1 else f"as {result}, all up to it go with it"
+    return f"{_span(end)}{of} ({why})"
 
 
 def _span(end: int) -> str:
@@ -220,41 +261,11 @@ def _span(end: int) -> str:
 
 
 def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _what_to_do(error: Exception) -> str:
     return f"{error} Nothing was written." if str(error).endswith(".") else f"{error}; nothing was written"
-
-
-def _say(message: str) -> None:
-    _print(message, to_error=True)
-
-
-def _print(text: str, *, to_error: bool = False) -> None:
-    """Prints whatever the text holds: what the stream cannot show is escaped."""
-    stream = sys.stderr if to_error else sys.stdout
-    encoding = stream.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream)
-
-
-def _write_bytes(data: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
-@contextmanager
-def _progress(text: str) -> Iterator[Callable[[str], None]]:
-    """A spinner on a terminal's standard error, nothing in a pipe."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status(text) as status:
-        yield lambda step: status.update(f"{text} {step}")
 
 
 def _positive(text: str) -> int:
@@ -268,6 +279,12 @@ def _not_negative(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of messages")
     return int(text)
+
+
+def _named(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty; name a file, or - for the standard stream")
+    return text
 
 
 def _offline(text: str) -> str:

@@ -22,8 +22,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "demo",
         help="show what Lithify does, on a recorded conversation (a few seconds)",
-        description="Starts the real server as an editor would, in a temporary folder, and compacts a recorded "
-        "conversation with it. Needs no key, no network and no editor.",
+        description="Starts the real server as an editor would, in a temporary folder, makes memory of a recorded "
+        "conversation and compacts it. Needs no key, no network and no editor.",
     )
     parser.add_argument("--full", action="store_true", help="show every line of the summary")
     parser.set_defaults(run=run)

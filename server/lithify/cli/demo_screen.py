@@ -133,18 +133,21 @@ class Screen:
 
     def summary(self, text: str, whole: bool) -> None:
         """The sections of a summary: each with its first lines, or whole."""
-        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(style="cyan", no_wrap=True)
-        table.add_column(overflow="fold")
-        for name, body in _SECTION.findall(text) or [("summary", text)]:
-            label, content = name.replace("_", " "), self._section(body, whole)
-            if self._wide:
-                table.add_row(label, content)
-            else:
-                self._print(Text(label, "cyan"))
-                self._print(content, margin=MARGIN + 2)
-        if self._wide:
-            self._print(table)
+        sections = _SECTION.findall(text) or [("summary", text)]
+        self._labelled([(name.replace("_", " "), self._section(body, whole)) for name, body in sections])
+
+    def records(self, records: Sequence[dict[str, Any]]) -> None:
+        """Memory records, one a line: type and title."""
+        self._labelled([(_type(one), Text(self._lettered(self._cut(one["title"])))) for one in records])
+
+    def record(self, record: dict[str, Any]) -> None:
+        """A memory record: title, summary, and of how many events it is made."""
+        count = len(record["sourceEventIds"])
+        content = Text(self._lettered(record["title"]), "bold")
+        if record["summary"] != record["title"]:
+            content.append(self._lettered(f"\n{record['summary']}"), "not bold")
+        content.append(f"\n(from {count} event{'s' if count != 1 else ''})", "not bold dim")
+        self._labelled([(_type(record), content)])
 
     @property
     def _moves(self) -> bool:
@@ -157,6 +160,20 @@ class Screen:
     @property
     def _wide(self) -> bool:
         return self._console.width >= WIDE_COLUMNS
+
+    def _labelled(self, parts: Sequence[tuple[str, Text]]) -> None:
+        """Contents, each beside its label, or below it where there is no room."""
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column(overflow="fold")
+        for label, content in parts:
+            if self._wide:
+                table.add_row(label, content)
+            else:
+                self._print(Text(label, "cyan"))
+                self._print(content, margin=MARGIN + 2)
+        if self._wide:
+            self._print(table)
 
     def _section(self, body: str, whole: bool) -> Text:
         lines = [line for line in body.split("\n") if line.strip()]
@@ -209,3 +226,7 @@ class Screen:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())  # Python would try again when it ends
             raise
+
+
+def _type(record: dict[str, Any]) -> str:
+    return str(record["type"]).replace("_", " ")

@@ -18,6 +18,9 @@ from lithify.core.messages import Message, text_of
 DEADLINE_SECONDS = 60.0
 EVENTS_IN_A_GROUP = 2
 SESSION_ID = "lithify-demo"
+SEARCHED = "division"
+"""A word that was said in the recorded session: the cause of what is repaired there."""
+RECORDS_SHOWN = 3
 
 Params = dict[str, Any]
 
@@ -31,16 +34,19 @@ class Story:
         self._folder = folder
         self._began = time.monotonic()
         self._sizes: list[Size] = []
+        self._filling = False
 
     def tell(self, whole_summary: bool) -> None:
         """All of it; the server has ended afterwards, whatever happened."""
         self._introduce()
         (self._folder / "project").mkdir()
-        self._server = Editor(self._folder, DEADLINE_SECONDS, self._screen.progress, self._screen.gauge)
+        self._server = Editor(self._folder, DEADLINE_SECONDS, self._screen.progress, self._buffer_changed)
         try:
             self._start()
             self._open()
             self._stream_events()
+            self._extract()
+            self._search()
             self._compact_up_to_here()
             self._compact_conversation(whole_summary)
             self._undo()
@@ -98,7 +104,12 @@ class Story:
             "tools did settles in the project's buffer; the whole bar is the size from which it is due for extraction:"
         )
 
+    def _buffer_changed(self, status: Params) -> None:
+        if self._filling:
+            self._screen.gauge(status)
+
     def _stream_events(self) -> None:
+        self._filling = True
         status = self._server.request("lithify/bufferStatus", {})
         self._screen.gauge(status)
         events = tool_events(self._session.messages, SESSION_ID)
@@ -108,23 +119,46 @@ class Story:
             self._server.notify("lithify/didRecordEvents", {"events": group})
             entries += len(group)
             self._server.wait_for_entries(entries)
+        self._filling = False
         self._screen.settle()
+
+    def _extract(self) -> None:
+        self._screen.heading("Do not wait for that: make memory of it now", 3)
+        with self._screen.working("waiting for the server"):
+            done = self._server.command("lithify.extract_now", {})
+        if done.get("problem") or not done["records"]:
+            raise ServerTrouble(f"lithify.extract_now made no record ({done.get('problem', 'nothing was found')})")
+        records = self._server.command("lithify.list_memory", {})["records"]
+        left = self._server.request("lithify/bufferStatus", {})["entries"]
+        events, made = _counted(done["extracted"], "event"), _counted(done["records"], "memory record")
+        self._screen.say(
+            f"Of {events} {_model(done)} made {made}; the buffer holds {_counted(left, 'entry', 'entries')} now. "
+            "The newest records:"
+        )
+        self._screen.records(records[:RECORDS_SHOWN])
+
+    def _search(self) -> None:
+        found = self._server.command("lithify.search_memory", {"query": SEARCHED})["records"]
+        if not found:
+            raise ServerTrouble(f"lithify.search_memory found nothing for {SEARCHED!r}, which was said")
+        self._screen.say(f'A search for "{SEARCHED}" finds {_counted(len(found), "record")}. The best one, whole:')
+        self._screen.record(found[0])
 
     def _compact_up_to_here(self) -> None:
         messages = self._session.messages
         anchor = len(messages) // 2
-        self._screen.heading(f"Compact up to here: you point at message {anchor + 1} of {len(messages)}", 3)
+        self._screen.heading(f"Compact up to here: you point at message {anchor + 1} of {len(messages)}", 4)
         result = self._compacted("lithify.compact_up_to_here", {"index": anchor}, messages)
         asked, taken = result["requestedRange"]["end"], result["range"]["end"]
         if taken > asked:
             self._screen.say(f"Message {taken} is the result of a tool call in message {asked}, so it goes with it.")
-        self._show_sizes(result, "after step 3")
+        self._show_sizes(result, "after step 4")
 
     def _compact_conversation(self, whole_summary: bool) -> None:
         before = self._messages()
-        self._screen.heading("Compact the conversation: all of it but its end", 4)
+        self._screen.heading("Compact the conversation: all of it but its end", 5)
         result = self._compacted("lithify.compact_conversation", {}, before)
-        self._show_sizes(result, "after step 4")
+        self._show_sizes(result, "after step 5")
         self._screen.say(f"The summary ({_made_by(result)}):")
         self._screen.summary(text_of(result["summary"]), whole_summary)
         for warning in result["warnings"]:
@@ -149,7 +183,7 @@ class Story:
         self._screen.say(f"One summary, then the last {kept} messages, word for word as they were.")
 
     def _undo(self) -> None:
-        self._screen.heading("Undo both: nothing is lost", 5)
+        self._screen.heading("Undo both: nothing is lost", 6)
         for _ in range(2):
             self._server.command("lithify.undo_compaction", {"sessionId": SESSION_ID})
         if self._messages() != self._session.messages:
@@ -192,8 +226,17 @@ def lithify_command() -> str:
 def _made_by(result: Params) -> str:
     """Who wrote a summary, and how."""
     if result["method"] == "offline":
-        return "by the offline model, which selects and shortens what was said"
+        return f"by {_model(result)}, which selects and shortens what was said"
     return f"by {result.get('model', 'a model')} with the prompt of {result['promptSource']}"
+
+
+def _model(result: Params) -> str:
+    """What a result says made it."""
+    return "the offline model" if result["method"] == "offline" else "a model"
+
+
+def _counted(count: int, one: str, more: str = "") -> str:
+    return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def _initialize_params(folder: Path) -> Params:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from lithify.cli.doctor_folder import ELSEWHERE, readable
+from lithify.cli.doctor_folder import ELSEWHERE, TRIAL_PREFIX, readable
 from lithify.cli.doctor_report import Check
 from lithify.storage.database import open_database
 from lithify.storage.locks import FileLock, LockUnavailable
@@ -31,7 +31,7 @@ def look_at_disk(folder: Path) -> Iterator[Check]:
         return
     where = "in the data folder" if there else "in the folder for temporary files (there is no data folder yet)"
     with tempfile.TemporaryDirectory(
-        prefix=".lithify-doctor-", dir=folder if there else None, ignore_cleanup_errors=True
+        prefix=TRIAL_PREFIX, dir=folder if there else None, ignore_cleanup_errors=True
     ) as made:
         yield _tried("Locks", f"work {where}", _within(TRIAL_SECONDS, _try_locks, Path(made)))
         yield _tried("SQLite WAL", f"works {where}", _within(TRIAL_SECONDS, _try_wal, Path(made)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from lithify.storage.paths import DATA_DIR_VARIABLE, FOLDER_MODE, database_file
 
 LEAST_FREE_BYTES = 100 * 1024 * 1024
 MOST_BUFFERS_SHOWN = 5
+
+TRIAL_PREFIX = ".lithify-doctor-"
+"""How the names of folders begin that are made for a trial and removed at once."""
 
 ELSEWHERE = f"set {DATA_DIR_VARIABLE} (in an editor: the setting lithify.dataDir) to a folder of yours on a local disk"
 UNREADABLE = "not looked at, since the data folder cannot be read"
@@ -69,9 +73,26 @@ def _missing_folder(folder: Path, details: Mapping[str, Any]) -> Check:
     if os.path.lexists(folder):
         return Check("Data folder", "fails", f"{folder} is a link that leads nowhere", ELSEWHERE, details)
     above = next(one for one in folder.parents if os.path.lexists(one))
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        return Check("Data folder", "fails", f"{folder} cannot be made in {above}", ELSEWHERE, details)
+    refused = _refusal(above)
+    if refused is not None:
+        return Check("Data folder", "fails", f"{folder} cannot be made in {above}{refused}", ELSEWHERE, details)
     return Check("Data folder", "ok", f"{folder} is not there yet; it is made on first use", None, details)
+
+
+def _refusal(above: Path) -> str | None:
+    """Why no folder can be made in one that exists, None where it can: one is made for a trial, and removed at once.
+
+    Access rights do not tell everything: there are file systems, such as /proc, that refuse all the same.
+    """
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        return ""
+    try:
+        with tempfile.TemporaryDirectory(prefix=TRIAL_PREFIX, dir=above, ignore_cleanup_errors=True):
+            return None
+    except FileNotFoundError:
+        return ", which takes no folders"
+    except OSError as error:
+        return f" ({error.strerror or error})"
 
 
 def _folder(folder: Path, status: os.stat_result, details: Mapping[str, Any]) -> Check:

@@ -39,7 +39,7 @@ def look_at_command() -> Iterator[Check]:
     details = {"path": found}
     if found is None:
         step = f"give your editor the whole path: {own_path}"
-        yield Check("Command", "attention", "'lithify' is not on PATH", step, details)
+        yield Check("Command", "note", "'lithify' is not on PATH", step, details)
     elif own.exists() and not os.path.samefile(found, own):
         step = f"give your editor the whole path of the one you want; this one is {own_path}"
         yield Check("Command", "attention", f"'lithify' on PATH is another one ({found})", step, details)

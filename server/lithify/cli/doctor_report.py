@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from lithify import __version__
+from lithify.cli.output import as_called
 
 Mark: TypeAlias = Literal["ok", "note", "attention", "fails"]
 """`ok`: works. `note`: nothing to judge. `attention`: works, but look. `fails`: is needed and does not work."""
@@ -20,7 +21,10 @@ MARK_COLUMNS = len("attention")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. `next_step` is one sentence: what to do about it."""
+    """One thing that was looked at. `next_step` is one sentence: what to do about it.
+
+    Where it names a command of Lithify's in single quotes, that is shown as this one was called.
+    """
 
     name: str
     mark: Mark
@@ -92,7 +96,8 @@ def conclusion(checks: Sequence[Check]) -> str:
     if failing:
         return f"Lithify cannot work as it should: see {', '.join(failing)}."
     looks = sum(check.mark == "attention" for check in checks)
-    return "Everything that Lithify needs works" + (f"; {looks} of the above deserve a look." if looks else ".")
+    deserve = "deserves" if looks == 1 else "deserve"
+    return "Everything that Lithify needs works" + (f"; {looks} of the above {deserve} a look." if looks else ".")
 
 
 def shortened(text: str) -> str:
@@ -134,7 +139,7 @@ def _shortened(check: Check) -> Check:
     return replace(
         check,
         text=shortened(check.text),
-        next_step=shortened(check.next_step) if check.next_step else None,
+        next_step=shortened(as_called(check.next_step)) if check.next_step else None,
         details=_deep(check.details),
     )
 

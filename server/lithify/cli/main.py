@@ -5,19 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lithify import __version__
-from lithify.cli import compact, demo, doctor, prompts, serve
-from lithify.cli.output import FAILURE, INTERRUPTED, USAGE, drop_output, fail
+from lithify.cli import buffer, compact, demo, doctor, ledger, memory, prompts, serve
+from lithify.cli.output import FAILURE, INTERRUPTED, USAGE, as_called, drop_output, fail
 
-COMMANDS = (serve, compact, demo, doctor, prompts)
+COMMANDS = (serve, compact, memory, buffer, ledger, demo, doctor, prompts)
 
 
 class _Parser(argparse.ArgumentParser):
+    """Takes options by their whole names alone, and shows its help where nothing at all was asked of it."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **settings})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuses what it does not know by itself: the parser above would point to the help above."""
+        if self._subparsers is not None and not (sys.argv[1:] if args is None else args):
+            self.print_help(sys.stderr)
+            self.exit(USAGE)
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
+
     def error(self, message: str) -> NoReturn:
         """One line that says what to do, instead of the whole usage."""
-        self.exit(USAGE, f"{self.prog}: {message}; see '{self.prog} --help'\n")
+        see = as_called(f"see '{self.prog} --help'")
+        self.exit(USAGE, f"{self.prog}: {' '.join(message.split())}; {see}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

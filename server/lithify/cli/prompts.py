@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
+
+from lithify.cli.output import as_called, fail, progress, say
 
 if TYPE_CHECKING:
     from lithify.prompt_files.templates import PromptListing
@@ -39,7 +40,7 @@ def _fetch() -> int:
     from lithify.prompt_files.templates import user_prompts_dir
 
     label = kimi_pin().label
-    with _progress(f"Downloading {label} ..."):
+    with progress(f"Downloading {label} ..."):
         outcome = fetch_kimi_prompt(user_prompts_dir())
     match outcome:
         case Fetched(folder, replaced_damaged):
@@ -48,8 +49,7 @@ def _fetch() -> int:
         case AlreadyKept(folder):
             print(f"The exact conversation prompt of {label} is already in {folder}.")
         case FetchFailed(message=message):
-            print(f"lithify: {message}", file=sys.stderr)
-            return 1
+            return fail(message)
     return 0
 
 
@@ -60,7 +60,7 @@ def _list() -> int:
     _print_columns([_cells(listing) for listing in list_prompts(prompts_dir)])
     problem = find_conversation_prompt(prompts_dir).problem
     if problem:
-        print(f"lithify: {problem}", file=sys.stderr)
+        say(as_called(f"lithify: {problem}"))
     return 0
 
 
@@ -85,11 +85,3 @@ def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(len(line[column]) for line in lines) for column in range(len(_COLUMNS))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def _progress(text: str) -> AbstractContextManager[object]:
-    """A spinner on a terminal's stderr, nothing in a pipe."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return console.status(text) if console.is_terminal else nullcontext()

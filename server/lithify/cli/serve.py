@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -19,16 +20,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Serves until the editor is gone; the exit code: 0 after a shutdown, else 1."""
+    from lithify.cli.output import fail, say
     from lithify.lsp import serve
 
     if args.tcp is None:
+        if sys.stdin is None:
+            return fail("standard input is closed, so no editor can be served; open it, or use --tcp")
+        if sys.stdin.isatty():
+            say("lithify: waiting for an editor on standard input; Ctrl-C ends")
         return serve.serve_stdio(args.client_process_id)
     host, port = args.tcp
     try:
         return serve.serve_tcp(host, port, args.client_process_id)
     except OSError as error:
-        from lithify.cli.output import fail
-
         return fail(f"cannot listen on {host}:{port}: {error.strerror or error}; choose another port with --tcp")
 
 

@@ -47,12 +47,13 @@ class CompactedText:
 
 
 def read_extraction(
-    answer: str, batch: Sequence[Entry], template: str, stop_reason: str | None
+    answer: str, batch: Sequence[Entry], template: str, stop_reason: str | None, *, literal: bool = False
 ) -> Extracted | Unusable:
     """The records in an answer. A record that names no id of the batch, or only unknown ones, came from all of it.
 
     `template` is the prompt without the observations. Neither records nor an explicit skip, a cut-off, an echoed
-    template or a runaway repetition are failures, not an empty success.
+    template or a runaway repetition are failures, not an empty success. A `literal` answer (the offline model's) only
+    quotes the observations: what is said over and over in it was said so there.
     """
     answer = _without_thoughts(answer)
     found = list(markup.elements(answer, RECORD))
@@ -62,7 +63,8 @@ def read_extraction(
     known = _Known(batch)
     drafts = [draft for element in found if (draft := _draft(element, known)) is not None]
     facts = [fact for draft in drafts for fact in draft.facts]
-    if _repeats_itself(_worded(draft.summary for draft in drafts)) or _repeats_itself(_worded(facts)):
+    summaries = [draft.summary for draft in drafts]
+    if not literal and (_repeats_itself(_worded(summaries)) or _repeats_itself(_worded(facts))):
         return Unusable("the answer repeats itself over and over")
     if drafts:
         return Extracted(tuple(drafts))
@@ -74,11 +76,11 @@ def read_extraction(
 
 
 def read_compaction(
-    answer: str, batch: Sequence[Entry], template: str, stop_reason: str | None
+    answer: str, batch: Sequence[Entry], template: str, stop_reason: str | None, *, literal: bool = False
 ) -> tuple[CompactedText, ...] | Unusable:
     """The summaries in an answer. Each entry of the batch belongs to exactly one: the first that names it; those that
     none names are shared out in order, among the summaries that name none if there are such. A summary that is left
-    without an entry goes on in the one that has those it names."""
+    without an entry goes on in the one that has those it names. `literal` as for `read_extraction`."""
     answer = _without_thoughts(answer)
     found = list(markup.elements(answer, COMPACTED))
     problem = _problem(answer, batch, template, stop_reason) or _broken_off(answer, found, COMPACTED)
@@ -87,7 +89,7 @@ def read_compaction(
     texts = [(text, one) for one in found if _says_something(text := markup.text_of(one.content), batch)]
     if not texts or not batch:
         return Unusable("the answer holds no compacted entry with text")
-    if _repeats_itself([text for text, _ in texts]):
+    if not literal and _repeats_itself([text for text, _ in texts]):
         return Unusable("the answer repeats itself over and over")
     return _shared_out([(text, _ID.findall(one.attributes.get("sources", ""))) for text, one in texts], batch)
 

@@ -16,7 +16,7 @@ from lithify.core.model_calls import ModelRequest, Usage
 from lithify.core.projects import Project
 from lithify.core.replies import Notice
 from lithify.core.settings import Settings
-from lithify.core.status import BufferStatus
+from lithify.core.status import BufferStatus, WorkStatus
 from lithify.lsp import wire
 from lithify.lsp.errors import field_problems
 from lithify.workers.session_compaction import Compacted
@@ -74,8 +74,8 @@ def camel(name: str) -> str:
 
 def buffer_status(status: BufferStatus, settings: Settings) -> dict[str, Any]:
     """The wire's BufferStatus."""
-    buffer, extraction, compaction = settings.buffer, settings.extraction, settings.buffer_compaction
-    shown = {
+    buffer = settings.buffer
+    shown: dict[str, Any] = {
         "projectId": status.project.project_id,
         "projectUri": project_uri(status.project),
         "sizeBytes": status.size.size_bytes,
@@ -86,8 +86,8 @@ def buffer_status(status: BufferStatus, settings: Settings) -> dict[str, Any]:
             "ceilingBytes": buffer.ceiling_bytes,
         },
         "state": status.state,
-        "extraction": {"enabled": extraction.enabled, "inFlight": False, "breaker": "closed", "failures": 0},
-        "compaction": {"enabled": compaction.enabled, "inFlight": False, "breaker": "closed", "failures": 0},
+        "extraction": _work(status.extraction, settings.extraction.enabled),
+        "compaction": _work(status.compaction, settings.buffer_compaction.enabled, method=True),
         "waiting": status.counts.waiting,
         "records": status.counts.records,
         "recording": status.counts.recording,
@@ -99,6 +99,22 @@ def buffer_status(status: BufferStatus, settings: Settings) -> dict[str, Any]:
     }
     if status.problem is not None:
         shown["problem"] = status.problem
+    return shown
+
+
+def _work(work: WorkStatus, enabled: bool, *, method: bool = False) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "enabled": enabled,
+        "inFlight": work.in_flight,
+        "breaker": work.phase,
+        "failures": work.run.breaker.failures,
+    }
+    if work.run.last_run_at is not None:
+        shown["lastRunAt"] = work.run.last_run_at
+    if work.run.last_error is not None:
+        shown["lastError"] = work.run.last_error
+    if method and work.run.last_method is not None:
+        shown["lastMethod"] = work.run.last_method
     return shown
 
 

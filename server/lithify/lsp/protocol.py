@@ -239,7 +239,8 @@ class LithifyProtocol(LanguageServerProtocol):
         return await self._run(known, arguments[0], command.command)
 
     async def _run(self, known: _Known, params: Any, name: str) -> Any:
-        return await known.handler(_checked(known.params, {} if params is None else params, name))
+        nothing = params is None or params == []  # Lua writes an empty table as a list
+        return await known.handler(_checked(known.params, {} if nothing else params, name))
 
     # --- out ---
 

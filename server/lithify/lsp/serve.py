@@ -12,14 +12,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from lithify.lsp.features import compaction, configuration, events, reserved, sessions, status
+from lithify.lsp.features import compaction, configuration, events, memory, reserved, sessions, status
 from lithify.lsp.lifetime import wait_for_exit
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.streams import MessageStream, Pausable, PipeWriter, read_pipe
 
 logger = logging.getLogger(__name__)
 
-FEATURES = (events, sessions, status, compaction, configuration, reserved)
+FEATURES = (events, sessions, status, compaction, memory, configuration, reserved)
 
 NESTING = 20_000
 """Recursion limit: JSON of a user may be nested thousands of levels deep."""

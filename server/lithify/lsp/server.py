@@ -7,7 +7,6 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from lsprotocol import types
@@ -17,7 +16,6 @@ from pygls.lsp.server import LanguageServer
 from lithify import __version__
 from lithify.assembly import Hooks, Lithify, project_finder
 from lithify.core.events import storable_json
-from lithify.core.outcomes import LithifyError
 from lithify.core.projects import Project
 from lithify.core.settings import SettingProblem, Settings, read_settings, unknown_settings
 from lithify.lsp import errors, log, wire
@@ -54,6 +52,7 @@ class LithifyServer(LanguageServer):
         self.folders: tuple[str, ...] = ()
         self.on_project_changed: Callable[[Project], None] = lambda _: None
         self.on_all_changed: Callable[[], None] = lambda: None
+        self.on_look: Callable[[], None] = lambda: None
         self.initialized = asyncio.Event()
         """Set once the editor has said `initialize`, and its settings are valid."""
         self._early_log: deque[dict[str, Any]] = deque(maxlen=EARLY_LOG)
@@ -120,7 +119,9 @@ class LithifyServer(LanguageServer):
 
     async def finish(self) -> None:
         """Ends what runs, and stores what is queued."""
-        if running := self.protocol.running.cancel_all():
+        for task in self._kept:
+            task.cancel()
+        if running := [*self.protocol.running.cancel_all(), *self._kept]:
             await asyncio.wait(running, timeout=CANCEL_SECONDS)
         if self._parts is not None and not self._parts.storage.close(FLUSH_SECONDS):
             logger.error("Not everything that was queued could be stored in time")
@@ -134,8 +135,7 @@ class LithifyServer(LanguageServer):
         ending = set(self.protocol.running.cancel_all()) - {asyncio.current_task()}
         await asyncio.gather(*ending, return_exceptions=True)
         if self._parts is not None:
-            with suppress(LithifyError):  # told in the log already; there is nothing the editor could do now
-                await self._parts.storage.run(lambda _: None)
+            await self._parts.storage.run(lambda _: None)
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any] | None:
         """Takes the settings, the folders and what the editor handles; an error when a setting is invalid."""
@@ -158,10 +158,11 @@ class LithifyServer(LanguageServer):
             find_project=self.find_project,
             on_change=self._project_changed,
             on_trouble=self._all_changed,
+            on_look=lambda: self.on_look(),
             client=EditorClient(self.protocol) if self.client.complete else None,
         )
         self._parts = Lithify(hooks, dict(os.environ))
-        self._parts.feed_waiting()
+        self.keep(asyncio.ensure_future(self._parts.watch()))
         self._capabilities = params.get("capabilities")
         self.initialized.set()
         self._loop.call_soon(self._tell_early_log)  # after the answer to this request

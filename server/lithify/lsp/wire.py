@@ -255,6 +255,30 @@ class UndoCompaction(Wire):
     compaction_id: str | None = None
 
 
+class ProjectParams(Wire):
+    """`lithify.extract_now`, `lithify.compact_buffer`."""
+
+    project_uri: Place | None = None
+
+
+class SearchMemory(Wire):
+    query: str
+    project_uri: Place | None = None
+    limit: Annotated[int, Field(gt=0, le=1000)] = 10
+
+
+class ListMemory(Wire):
+    project_uri: Place | None = None
+    limit: Annotated[int, Field(gt=0, le=1000)] = 50
+    cursor: str | None = None
+
+
+class RecordParams(Wire):
+    """`lithify.show_memory`, `lithify.forget_memory`."""
+
+    record_id: ShortId
+
+
 class SetRecording(Wire):
     enabled: bool
     project_uri: Place | None = None

@@ -3,26 +3,27 @@
 Format: UTF-8, one JSON object a line with exactly `event_id`, `namespace`, `kind`, `body`, `timestamp`, `surface`
 (a synthetic entry also has `source_event_ids`), each line ended by a newline.
 Every writer holds the lock on `buffer.lock`, which is never renamed or deleted, and opens the data file anew under it.
+`docs/BUFFER_FORMAT.md` tells it in full, with the reasons.
 An append is one write of whole lines; when the last byte of the file is not a newline, because a process died in the
 middle of a write, a newline goes first, so that the torn line cannot swallow the next good one. Readers skip it.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
 
+from lithify.core.entries import Line, read_lines
 from lithify.core.projects import BufferSize
 from lithify.storage import system
 from lithify.storage.locks import FileLock
-from lithify.storage.paths import open_private
+
+logger = logging.getLogger(__name__)
 
 NEWLINE = b"\n"
-_EVENT_ID = re.compile(rb'{"event_id":"([0-9A-Za-z_]+)"')
 _HEAD_BYTES = 64  # holds the id of the first entry
 
 
@@ -33,10 +34,17 @@ class Buffer:
         self.path = folder / "buffer.ndjson"
         self.lock = FileLock(folder / "buffer.lock")
         self._counted = (0, b"", 0, 0)  # inode, first bytes, bytes counted, lines among them
+        self._swept = False
+        self._told: set[int] = set()  # hashes of broken lines that a warning told of
 
-    def held(self) -> AbstractContextManager[None]:
-        """The lock that every other method but `size` must be called under."""
-        return self.lock.held()
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The lock that every other method but `size` and `stamp` must be called under. When it is first had, and
+        after a rewrite that failed, what cut rewrites left is swept: under the lock nobody's can be under way."""
+        with self.lock.held():
+            if not self._swept:
+                self._swept = system.sweep(self.path)
+            yield
 
     def append(self, lines: Iterable[str], ceiling_bytes: int) -> int:
         """Appends as many of the lines, in order, as fit under the ceiling; answers how many. Asks for no more lines
@@ -47,7 +55,7 @@ class Buffer:
         size, torn = self._end()
         data, count = _fitting(lines, ceiling_bytes - size, NEWLINE if torn else b"")
         if count:
-            descriptor = open_private(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            descriptor = system.open_file(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             try:
                 _write_all(descriptor, data, size)
             finally:
@@ -57,28 +65,43 @@ class Buffer:
     def read(self) -> bytes:
         """All bytes of the file; none where there is no file."""
         try:
-            return self.path.read_bytes()
+            return system.read(self.path)
         except FileNotFoundError:
             return b""
+
+    def lines(self) -> list[Line]:
+        """The lines of the file, in order. A line that is no entry is told in a warning, the first time it is seen."""
+        lines = read_lines(self.read())
+        broken = [(number, hash(line.data)) for number, line in enumerate(lines, 1) if line.entry is None]
+        new = [number for number, told in broken if told not in self._told]
+        if new:
+            logger.warning(
+                "%s: lines that are no entries are passed over, and kept: %d of %d, the first is number %d",
+                self.path,
+                len(new),
+                len(lines),
+                new[0],
+            )
+        self._told = {told for _, told in broken}
+        return lines
 
     def rewrite(self, lines: Sequence[bytes]) -> None:
         """Puts these lines in place of all others, in one rename that a crash cannot cut in two; with none of them
         the file is deleted. What was there stays when OSError is raised."""
+        self._swept = False
         if lines:
             system.replace_durably(self.path, b"".join(line + NEWLINE for line in lines))
         else:
             system.delete_durably(self.path)
-
-    def sweep(self) -> None:
-        """Removes what rewrites left that a crash cut short."""
-        system.sweep(self.path)
+        self._swept = True
 
     def event_ids(self) -> set[str]:
-        """The ids of the entries in the file; a torn line is none."""
-        try:
-            return set(_whole_entries(self.path.read_bytes()))
-        except FileNotFoundError:
-            return set()
+        """The ids of the entries in the file and of the events that summaries there cover; a torn line is none."""
+        found: set[str] = set()
+        for line in self.lines():
+            if line.entry is not None:
+                found.update((line.entry.event_id, *line.entry.covered_ids))
+        return found
 
     def stamp(self) -> tuple[int, int, int]:
         """Changes whenever the file does."""
@@ -119,21 +142,6 @@ class Buffer:
             return 0, False
 
 
-def _whole_entries(data: bytes) -> Iterator[str]:
-    for line in data.split(NEWLINE):
-        found = _EVENT_ID.match(line)
-        if found is not None and _is_json(line):
-            yield found[1].decode()
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _fitting(lines: Iterable[str], room: int, prefix: bytes) -> tuple[bytes, int]:
     pieces, size = [prefix], len(prefix)
     for line in lines:
@@ -152,5 +160,5 @@ def _write_all(descriptor: int, data: bytes, size_before: int) -> None:
         while written < len(data):
             written += system.write(descriptor, data[written:])
     except OSError:
-        os.ftruncate(descriptor, size_before)
+        system.truncate(descriptor, size_before)
         raise

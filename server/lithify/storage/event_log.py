@@ -18,6 +18,7 @@ from lithify.core.events import EventResult, StoredEvent, buffer_line
 from lithify.core.projects import BufferSize, Project, ProjectCounts
 from lithify.storage.buffer import Buffer
 from lithify.storage.database import sound_text, transaction
+from lithify.storage.locks import LockUnavailable
 from lithify.storage.paths import buffer_folder
 
 Insert = Callable[[StoredEvent], bool]
@@ -34,6 +35,7 @@ class EventLog:
         self._buffers: dict[str, Buffer] = {}
         self._left_waiting: dict[str, tuple[str, object]] = {}
         self._disk_errors: dict[str, str] = {}
+        self._rewrite_errors: dict[str, str] = {}
 
     def accept(self, events: Sequence[StoredEvent], ceiling_bytes: int) -> list[EventResult]:
         """Stores the events and stages them in their buffers, in order; what became of each, in the same order.
@@ -110,7 +112,27 @@ class EventLog:
 
     def disk_error(self, project_id: str) -> str | None:
         """What the disk said when it last refused the project's buffer; None when it took it."""
-        return self._disk_errors.get(project_id)
+        return self._disk_errors.get(project_id) or self._rewrite_errors.get(project_id)
+
+    @contextmanager
+    def working(self, project_id: str) -> Iterator[Buffer]:
+        """The project's buffer, locked and healed, for the work of a worker. Raises OSError, which is the project's
+        disk error from then on: a lock not had until it is had, a rewrite refused until one succeeds."""
+        buffer = self.buffer(project_id)
+        try:
+            with buffer.held():
+                self.heal(project_id, buffer)
+                yield buffer
+        except LockUnavailable as error:
+            self._disk_errors[project_id] = _told(buffer, error)
+            raise
+        except OSError as error:
+            self._rewrite_errors[project_id] = _told(buffer, error)
+            raise
+
+    def note_rewritten(self, project_id: str) -> None:
+        """The disk took a rewrite of the project's buffer."""
+        self._rewrite_errors.pop(project_id, None)
 
     def note_project(self, project: Project) -> None:
         """Remembers where a project's root lies."""

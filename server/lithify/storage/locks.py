@@ -10,7 +10,8 @@ from pathlib import Path
 
 import portalocker
 
-from lithify.storage.paths import make_private_folder, open_private
+from lithify.storage import system
+from lithify.storage.paths import make_private_folder
 
 POLL_SECONDS = 0.002
 _AT_ONCE = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
@@ -20,6 +21,10 @@ class LockUnavailable(OSError):
     """Another process held the lock for the whole wait, or the file system knows no locks."""
 
 
+class LockTaken(LockUnavailable):
+    """Another process held the lock for the whole wait."""
+
+
 class FileLock:
     """An exclusive lock between processes. The operating system frees it when its holder dies."""
 
@@ -27,46 +32,50 @@ class FileLock:
         self._path = path
         self.wait_seconds = wait_seconds
         self._descriptor: int | None = None
+        self._taken = False
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Holds the lock for the block. Raises LockUnavailable after the wait, OSError where it cannot be made."""
         descriptor = self._opened()
-        self._acquire(descriptor)
+        self._acquire(descriptor, self.wait_seconds)
         try:
             yield
         finally:
-            try:
-                portalocker.unlock(descriptor)
-            except portalocker.exceptions.LockException:
-                self.close()  # which gives the lock back too
+            self._unlock(descriptor)
 
-    def try_acquire(self) -> bool:
-        """Takes the lock if it is free, until `release`; whether it was. Raises OSError where it cannot be made."""
-        try:
-            portalocker.lock(self._opened(), _AT_ONCE)
-        except portalocker.exceptions.AlreadyLocked:
+    def try_acquire(self, wait_seconds: float = 0.0) -> bool:
+        """Takes the lock if it is free, until `release`; whether it was. Not free either when this very object took
+        it before. Raises OSError where it cannot be made."""
+        if self._taken:
             return False
+        descriptor = self._opened()
+        try:
+            self._acquire(descriptor, wait_seconds)
+        except LockTaken:
+            return False
+        self._taken = True
         return True
 
     def release(self) -> None:
         """Gives a lock back that `try_acquire` took."""
-        if self._descriptor is not None:
-            portalocker.unlock(self._descriptor)
+        if self._taken and self._descriptor is not None:
+            self._unlock(self._descriptor)
+        self._taken = False
 
     def is_held(self) -> bool:
         """Whether somebody holds the lock now, in this process or another one."""
+        if self._taken or not self._path.exists():
+            return self._taken
         other = FileLock(self._path)
         try:
-            free = other.try_acquire()
-            if free:
-                other.release()
-            return not free
+            return not other.try_acquire()
         finally:
             other.close()
 
     def close(self) -> None:
-        """Lets go of the file; the lock can be taken again afterwards."""
+        """Lets go of the file, and with it of the lock; it can be taken again afterwards."""
+        self._taken = False
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -76,18 +85,25 @@ class FileLock:
             self.close()
         if self._descriptor is None:
             make_private_folder(self._path.parent)
-            self._descriptor = open_private(self._path, os.O_RDWR | os.O_CREAT)
+            self._descriptor = system.open_file(self._path, os.O_RDWR | os.O_CREAT)
         return self._descriptor
 
-    def _acquire(self, descriptor: int) -> None:
-        deadline = time.monotonic() + self.wait_seconds
+    def _unlock(self, descriptor: int) -> None:
+        try:
+            portalocker.unlock(descriptor)
+        except portalocker.exceptions.LockException:
+            self.close()  # which gives the lock back too
+
+    def _acquire(self, descriptor: int, wait_seconds: float) -> None:
+        deadline = time.monotonic() + wait_seconds
         while True:
             try:
                 portalocker.lock(descriptor, _AT_ONCE)
             except portalocker.exceptions.AlreadyLocked as error:
                 if time.monotonic() >= deadline:
-                    message = f"{self._path} has been locked by another process for {self.wait_seconds:g} s"
-                    raise LockUnavailable(message) from error
+                    raise LockTaken(
+                        f"{self._path} has been locked by another process for {wait_seconds:g} s"
+                    ) from error
                 time.sleep(POLL_SECONDS)
             except portalocker.exceptions.LockException as error:
                 raise LockUnavailable(f"{self._path} cannot be locked: {error}") from error

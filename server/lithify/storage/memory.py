@@ -9,10 +9,12 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lithify.core.events import storable_json
 from lithify.core.records import SIMILARITY, MemoryRecord, RecordDraft, exact_key, merged, similarity, words
+from lithify.storage.database import sound_text
 
 MAX_QUERY_WORDS = 32
 MAX_FACTS = 100
@@ -39,6 +41,7 @@ class MemoryStore:
 
         The same means: equal type and title (case and punctuation aside), or words that overlap by `SIMILARITY`.
         """
+        draft = replace(draft, title=sound_text(draft.title), summary=sound_text(draft.summary))
         same = self._same(project_id, draft)
         if same is None:
             self._insert(project_id, draft, new_id, created_at, method)
@@ -89,9 +92,10 @@ class MemoryStore:
         return True
 
     def purge_index(self) -> None:
-        """Takes what was deleted out of the index's own pages as well; outside of a transaction."""
+        """Takes what was deleted out of the index's own pages and out of the write-ahead log as well; outside of a
+        transaction. The bytes are gone when nobody reads the database at this moment, else with a later call."""
         self._connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _same(self, project_id: str, draft: RecordDraft) -> MemoryRecord | None:
         exact = next(

@@ -8,10 +8,12 @@ that never came. A summary and the lines it covers change places in one rename.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
-from lithify.core.entries import Entry, Line, entry_line, read_lines
+from lithify.core.entries import Entry, Line, entry_line
 from lithify.core.eviction import Evicted
 from lithify.core.pipeline import Purpose
 from lithify.core.projects import BufferLook, Project
@@ -23,6 +25,9 @@ from lithify.storage.locks import FileLock
 from lithify.storage.memory import MemoryStore
 from lithify.storage.paths import buffer_folder
 from lithify.storage.pipeline import PipelineStore
+
+PROBE_SECONDS = 0.05
+"""A lock that is still taken after so long is held for work, and not by somebody who looks whether it is."""
 
 Choose = Callable[[list[Entry]], list[Entry]]
 
@@ -50,56 +55,75 @@ class Staging:
 
     def begin_extraction(self, project_id: str) -> bool:
         """Takes the right to extract a project, for all processes; whether it was free."""
-        taken = self._extraction_lock(project_id).try_acquire()
-        if taken:
-            with transaction(self._connection):
-                self._pipeline.release(project_id, "extraction")
-        return taken
+        return self._begin(self._extraction_lock(project_id), lambda: self._pipeline.release(project_id, "extraction"))
 
     def end_extraction(self, project_id: str) -> None:
         """Gives the right and the claims back."""
-        with transaction(self._connection):
-            self._pipeline.release(project_id, "extraction")
-        self._extraction_lock(project_id).release()
+        self._end(self._extraction_lock(project_id), lambda: self._pipeline.release(project_id, "extraction"))
 
     def begin_compaction(self) -> bool:
         """Takes the right to compact a buffer, the only one on this machine; whether it was free."""
-        taken = self._compaction_lock.try_acquire()
-        if taken:
-            with transaction(self._connection):
-                self._pipeline.release_all("compaction")
-        return taken
+        return self._begin(self._compaction_lock, lambda: self._pipeline.release_all("compaction"))
 
     def end_compaction(self) -> None:
         """Gives the right and the claims back."""
+        self._end(self._compaction_lock, lambda: self._pipeline.release_all("compaction"))
+
+    def is_working(self, project_id: str, purpose: Purpose) -> bool:
+        """Whether any process does that work on the project now. Raises OSError where the lock cannot be asked."""
+        if purpose == "compaction" and not self._pipeline.claimed(project_id, purpose):
+            return False
+        return self._alive(project_id, purpose)
+
+    def _begin(self, lock: FileLock, release_claims: Callable[[], None]) -> bool:
+        """Takes a lock and clears the claims that a dead process left; the lock is free again when that fails."""
+        taken = lock.try_acquire(PROBE_SECONDS)
+        if taken:
+            try:
+                self._in_transaction(release_claims)
+            except BaseException:
+                lock.release()
+                raise
+        return taken
+
+    def _end(self, lock: FileLock, release_claims: Callable[[], None]) -> None:
+        """Claims that cannot be released now are void all the same, once the lock is free."""
+        try:
+            self._in_transaction(release_claims)
+        finally:
+            lock.release()
+
+    def _in_transaction(self, work: Callable[[], None]) -> None:
         with transaction(self._connection):
-            self._pipeline.release_all("compaction")
-        self._compaction_lock.release()
+            work()
 
     # --- the buffer ---
 
     def look(self) -> list[BufferLook]:
-        """How the buffer of every known project stands now; takes no lock."""
+        """How the buffer of every known project stands now; takes no lock. One that cannot be looked at is left out,
+        and costs the others nothing."""
         looks = []
         for project_id, root, size_after in self._connection.execute(
             "SELECT p.project_id, p.root, r.size_after_bytes FROM projects p LEFT JOIN runs r"
             " ON r.project_id = p.project_id AND r.purpose = 'compaction'"
         ).fetchall():
-            _, size_bytes, modified_ns = self._events.buffer(project_id).stamp()
-            looks.append(BufferLook(Project(project_id, root), size_bytes, modified_ns, size_after))
+            with suppress(OSError):
+                _, size_bytes, modified_ns = self._events.buffer(project_id).stamp()
+                looks.append(BufferLook(Project(project_id, root), size_bytes, modified_ns, size_after))
         return looks
 
     def entries(self, project_id: str) -> list[Entry]:
-        """The entries of a buffer, in file order; what was extracted or evicted already is gone."""
-        buffer = self._events.buffer(project_id)
-        with buffer.held():
+        """The entries of a buffer, in file order; what was extracted or evicted already is gone. Raises OSError."""
+        with self._events.working(project_id) as buffer:
             return _entries(self._healed(project_id, buffer))
 
     def claim(self, project_id: str, purpose: Purpose, choose: Choose) -> list[Entry]:
-        """Claims those of the entries nobody else works on that `choose` picks; needs the purpose's lock."""
+        """Claims those of the entries nobody else works on that `choose` picks; needs the purpose's lock.
+
+        Raises OSError; then nothing more is claimed than before.
+        """
         other: Purpose = "compaction" if purpose == "extraction" else "extraction"
-        buffer = self._events.buffer(project_id)
-        with buffer.held():
+        with self._events.working(project_id) as buffer:
             taken = self._pipeline.claimed(project_id, other)
             if taken and not self._alive(project_id, other):
                 with transaction(self._connection):
@@ -122,36 +146,41 @@ class Staging:
     ) -> int:
         """Keeps the records of a batch and marks its events, in one transaction; then its lines leave the buffer.
 
-        Answers how many events became extracted now; for a batch whose events are gone already, none and no record.
+        Answers how many events became extracted now. Those that were gone already are no record's source, and a draft
+        that names only such makes none: nothing is extracted twice. Raises sqlite3.Error, then nothing happened, or
+        OSError, then only the lines are left, for the next snapshot to drop.
         """
         covered = [event_id for entry in batch for event_id in entry.covered_ids]
-        with transaction(self._connection):
+        with self._durable_transaction():
             fresh = set(covered) - self._pipeline.gone(covered)
-            if fresh:
-                for draft in drafts:
-                    self._memory.keep(project_id, draft, new_id(), now, method)
-                self._pipeline.mark(covered, "extracted")
+            for draft in drafts:
+                sources = tuple(event_id for event_id in draft.source_event_ids if event_id in fresh)
+                if sources:
+                    self._memory.keep(project_id, replace(draft, source_event_ids=sources), new_id(), now, method)
+            self._pipeline.mark(covered, "extracted")
         self._drop(project_id, {entry.event_id for entry in batch})
         return len(fresh)
 
     def replace(self, project_id: str, covered: Collection[str], summaries: Sequence[Entry]) -> bool:
         """Puts summaries first and takes the lines they cover out, all others kept as they are, byte for byte.
 
-        False, and nothing happens, when a line they cover is no longer there.
+        False, and nothing happens, when a line they cover is no longer there. Raises OSError; then nothing happened.
         """
-        buffer = self._events.buffer(project_id)
-        with buffer.held():
+        with self._events.working(project_id) as buffer:
             lines = self._healed(project_id, buffer)
             there = {line.entry.event_id for line in lines if line.entry is not None}
             if not there.issuperset(covered):
                 return False
             kept = [line.data for line in lines if line.entry is None or line.entry.event_id not in covered]
-            buffer.rewrite([*(entry_line(entry).encode() for entry in summaries), *kept])
+            self._rewrite(project_id, buffer, [*(entry_line(entry).encode() for entry in summaries), *kept])
         return True
 
     def evict(self, project_id: str, evicted: Evicted) -> None:
-        """Lets entries go: listed as evicted in the database first, then out of the file; a lone one is cut there."""
-        with transaction(self._connection):
+        """Lets entries go: listed as evicted in the database first, then out of the file; a lone one is cut there.
+
+        Raises sqlite3.Error, then nothing happened, or OSError, then only the lines are left, for the next snapshot.
+        """
+        with self._durable_transaction():
             self._pipeline.mark([one for entry in evicted.dropped for one in entry.covered_ids], "evicted")
         if evicted.replacement is not None:
             self._substitute(project_id, evicted.replacement)
@@ -163,39 +192,51 @@ class Staging:
             lock.close()
 
     def _drop(self, project_id: str, entry_ids: set[str]) -> None:
-        buffer = self._events.buffer(project_id)
-        with buffer.held():
-            lines = read_lines(buffer.read())
-            kept = [line.data for line in lines if line.entry is None or line.entry.event_id not in entry_ids]
+        if not entry_ids:
+            return
+        with self._events.working(project_id) as buffer:
+            lines = self._healed(project_id, buffer)
+            kept = [line for line in lines if line.entry is None or line.entry.event_id not in entry_ids]
             if len(kept) < len(lines):
-                buffer.rewrite(kept)
-                self._pipeline.lower_size_after(project_id, buffer.stamp()[1])
+                self._rewrite(project_id, buffer, [line.data for line in kept])
 
     def _substitute(self, project_id: str, entry: Entry) -> None:
-        buffer = self._events.buffer(project_id)
-        with buffer.held():
-            lines = read_lines(buffer.read())
-            buffer.rewrite(
-                [
-                    entry_line(entry).encode()
-                    if line.entry is not None and line.entry.event_id == entry.event_id
-                    else line.data
-                    for line in lines
-                ]
-            )
+        with self._events.working(project_id) as buffer:
+            data = [
+                entry_line(entry).encode()
+                if line.entry is not None and line.entry.event_id == entry.event_id
+                else line.data
+                for line in self._healed(project_id, buffer)
+            ]
+            self._rewrite(project_id, buffer, data)
 
     def _healed(self, project_id: str, buffer: Buffer) -> list[Line]:
         """The lines of a buffer, without those whose events are all gone: a process died before it took them out."""
-        self._events.heal(project_id, buffer)
-        lines = read_lines(buffer.read())
+        lines = buffer.lines()
         covered = [event_id for line in lines if line.entry is not None for event_id in line.entry.covered_ids]
         gone = self._pipeline.gone(covered)
         if not gone:
             return lines
         kept = [line for line in lines if line.entry is None or not gone.issuperset(line.entry.covered_ids)]
         if len(kept) < len(lines):
-            buffer.rewrite([line.data for line in kept])
+            self._rewrite(project_id, buffer, [line.data for line in kept])
         return kept
+
+    def _rewrite(self, project_id: str, buffer: Buffer, lines: Sequence[bytes]) -> None:
+        buffer.rewrite(lines)
+        self._events.note_rewritten(project_id)
+        self._pipeline.lower_size_after(project_id, buffer.stamp()[1])
+
+    @contextmanager
+    def _durable_transaction(self) -> Iterator[None]:
+        """A transaction that also survives a power cut: without it the file's fsync could outlive what became of the
+        events that left the file, and they would be nowhere."""
+        self._connection.execute("PRAGMA synchronous = FULL")
+        try:
+            with transaction(self._connection):
+                yield
+        finally:
+            self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def _alive(self, project_id: str, purpose: Purpose) -> bool:
         lock = self._compaction_lock if purpose == "compaction" else self._extraction_lock(project_id)
@@ -209,4 +250,9 @@ class Staging:
 
 
 def _entries(lines: Sequence[Line]) -> list[Entry]:
-    return [line.entry for line in lines if line.entry is not None]
+    """The entries of lines, each id once: somebody may have copied a line by hand."""
+    found: dict[str, Entry] = {}
+    for line in lines:
+        if line.entry is not None:
+            found.setdefault(line.entry.event_id, line.entry)
+    return list(found.values())

@@ -23,6 +23,7 @@ class Store:
 
     def __init__(self, connection: sqlite3.Connection, data_dir: Path, now: Callable[[], str]) -> None:
         self._connection = connection
+        connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten, not only let go
         self.events = EventLog(connection, data_dir, now)
         self.sessions = SessionStore(connection)
         self.compactions = CompactionStore(connection, self.sessions)
@@ -53,11 +54,25 @@ class Store:
         )
 
     def model_use_since(self, at: str) -> tuple[int, int]:
-        """Model calls, and their tokens, since a time that no user asked for."""
+        """Model calls, and their tokens, since a time that no user asked for; the offline model costs nothing."""
         calls, tokens = self._connection.execute(
-            "SELECT count(*), coalesce(sum(tokens), 0) FROM model_calls WHERE at >= ? AND user_initiated = 0", (at,)
+            "SELECT count(*), coalesce(sum(tokens), 0) FROM model_calls"
+            " WHERE at >= ? AND user_initiated = 0 AND provider <> 'offline'",
+            (at,),
         ).fetchone()
         return calls, tokens
+
+    def model_calls(self, limit: int, *, without_provider: str | None = None) -> list[ModelCall]:
+        """The lines of the ledger, the newest first; not those of a provider that is named."""
+        rows = self._connection.execute(
+            "SELECT at, purpose, provider, model, host, bytes, tokens, user_initiated, outcome FROM model_calls"
+            " WHERE provider IS NOT ? ORDER BY at DESC, rowid DESC LIMIT ?",
+            (without_provider, limit),
+        ).fetchall()
+        return [
+            ModelCall(at, purpose, provider, model, host, size, tokens, bool(by_user), outcome)
+            for at, purpose, provider, model, host, size, tokens, by_user, outcome in rows
+        ]
 
     def forget_record(self, record_id: str) -> bool:
         """Deletes a memory record for good, from the index's own pages too; whether there was one."""

@@ -1,16 +1,21 @@
 """The operating system's calls behind the buffer's durability; the one place where tests let the disk fail.
 
 A rewrite is: a temporary file in the same folder, its bytes, fsync, rename over the old file, fsync of the folder.
+The rename is what counts: when only the fsync of the folder fails, the change stands for every process, and a power
+cut may undo it as a whole, which is healed like a rewrite that never came. It is logged and raises nothing.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
 
 from lithify.storage.paths import open_private
+
+logger = logging.getLogger(__name__)
 
 LEFTOVER = ".rewrite-"
 
@@ -19,7 +24,7 @@ def replace_durably(path: Path, data: bytes) -> None:
     """These bytes in place of the file's; at any instant the old or the new ones. Raises OSError; then the old stay."""
     temporary = path.with_name(f"{path.name}{LEFTOVER}{secrets.token_hex(6)}")
     try:
-        descriptor = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        descriptor = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             written = 0
             while written < len(data):
@@ -30,39 +35,66 @@ def replace_durably(path: Path, data: bytes) -> None:
         rename(temporary, path)
     except OSError:
         with suppress(OSError):
-            temporary.unlink()
+            unlink(temporary)
         raise
-    sync_folder(path.parent)
+    _sync_or_tell(path.parent)
 
 
 def delete_durably(path: Path) -> None:
     """The file gone, if there was one. Raises OSError; then it stays."""
     with suppress(FileNotFoundError):
         unlink(path)
-        sync_folder(path.parent)
+        _sync_or_tell(path.parent)
 
 
-def sweep(path: Path) -> None:
-    """Removes the temporary files of rewrites that a crash cut short; only while the buffer's lock is held."""
+def sweep(path: Path) -> bool:
+    """Removes the temporary files of rewrites that a crash cut short; only while the buffer's lock is held. Whether
+    none is left."""
+    clean = True
     for leftover in path.parent.glob(f"{path.name}{LEFTOVER}*"):
-        with suppress(OSError):
-            leftover.unlink()
+        try:
+            unlink(leftover)
+        except OSError:
+            clean = False
+    return clean
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes new names in the folder survive a power cut; Windows has no way to ask for that."""
+    """Makes new names in the folder survive a power cut; Windows has no way to ask for that. Raises OSError."""
     if os.name == "nt":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = open_file(folder, os.O_RDONLY)
     try:
         fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
+def _sync_or_tell(folder: Path) -> None:
+    try:
+        sync_folder(folder)
+    except OSError as error:
+        logger.warning("%s could not be synced, a power cut now may undo its last change: %s", folder, error)
+
+
+def open_file(path: Path, flags: int) -> int:
+    """`os.open`, for the user alone."""
+    return open_private(path, flags)
+
+
+def read(path: Path) -> bytes:
+    """All bytes of a file."""
+    return path.read_bytes()
+
+
 def write(descriptor: int, data: bytes) -> int:
     """`os.write`."""
     return os.write(descriptor, data)
+
+
+def truncate(descriptor: int, size: int) -> None:
+    """`os.ftruncate`."""
+    os.ftruncate(descriptor, size)
 
 
 def fsync(descriptor: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from lithify.core import breaker, observations
@@ -16,21 +17,38 @@ from lithify.core.eviction import evict
 from lithify.core.memory_replies import Unusable, read_compaction
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
 from lithify.core.outcomes import LithifyError
-from lithify.core.pipeline import BufferCompaction, Method, RunState
+from lithify.core.pipeline import NEW_INPUT_SHARE, BufferCompaction, Method, RunState
 from lithify.core.projects import BufferSize, Project
 from lithify.core.settings import Settings
 from lithify.prompt_files.templates import Template
 from lithify.workers.model_use import ModelUse
-from lithify.workers.ports import Model, Store
+from lithify.workers.ports import Store
+from lithify.workers.rights import right
 
 logger = logging.getLogger(__name__)
 
 CHUNK_TOKENS = 60_000
 """What one request shows at most."""
 
+LEAST_CHUNK_BYTES = 4096
+"""Less than this is left as it is after larger chunks were rewritten: it would hardly become smaller."""
+
 
 class _Untouched(Exception):
-    """A reason to leave the buffer as it is, which no breaker counts: consent, quota, budget."""
+    """A reason to leave what is left as it is, which no breaker counts: consent, quota, budget."""
+
+
+class _Failed(Exception):
+    """Why no model rewrote a chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a run did to the buffer (None: nothing), what went wrong, and whether that was a failure of a model."""
+
+    method: Method | None
+    problem: str | None = None
+    failed: bool = False
 
 
 class BufferCompactor:
@@ -52,109 +70,124 @@ class BufferCompactor:
         self._now_ms = now_ms
         self._on_change = on_change
         self._running: str | None = None
+        self._working = False
 
     def is_running(self, project_id: str) -> bool:
         """Whether this process compacts the project's buffer now."""
-        return self._running == project_id
+        return self._working and self._running == project_id
 
     async def run(self, project: Project, *, by_user: bool) -> BufferCompaction:
         """Compacts a buffer. Raises LithifyError `disabled`, or `busy` when one runs anywhere on the machine."""
         if not self._settings().buffer_compaction.enabled:
             raise LithifyError("disabled", "buffer compaction is off; the setting bufferCompaction.enabled turns it on")
-        if not await self._use.run(lambda store: store.staging.begin_compaction()):
-            raise LithifyError("busy", "a buffer is being compacted on this machine already; try again when it is done")
+        if self._running is not None:
+            raise _busy()
         self._running = project.project_id
         try:
-            self._on_change(project)
-            return await self._compact(project, by_user=by_user)
+            async with right(
+                self._use.run,
+                lambda store: store.staging.begin_compaction(),
+                lambda store: store.staging.end_compaction(),
+            ) as taken:
+                if not taken:
+                    raise _busy()
+                return await self._compact(project, by_user=by_user)
         finally:
             self._running = None
-            await asyncio.shield(self._use.run(lambda store: store.staging.end_compaction()))
-            self._on_change(project)
+            if self._working:
+                self._working = False
+                self._on_change(project)
 
     async def _compact(self, project: Project, *, by_user: bool) -> BufferCompaction:
-        project_id = project.project_id
-        before: BufferSize = await self._use.run(lambda store: store.events.size(project_id))
-        state: RunState = await self._use.run(lambda store: store.pipeline.run_state(project_id, "compaction"))
-        claimed: list[Entry] = await self._use.run(
-            lambda store: store.staging.claim(project_id, "compaction", lambda free: free)
+        run, project_id = self._use.run, project.project_id
+        before: BufferSize = await run(lambda store: store.events.size(project_id))
+        state: RunState = await run(lambda store: store.pipeline.run_state(project_id, "compaction"))
+        there: list[Entry] = await run(lambda store: store.staging.entries(project_id))
+        outcome = await self._shrink(project, state, {entry.event_id for entry in there}, by_user=by_user)
+        after: BufferSize = await run(lambda store: store.events.size(project_id))
+        if outcome.method is not None or outcome.problem is not None:
+            await self._note(project, state, after, outcome)
+        await run(lambda store: store.events.feed(project_id, self._settings().buffer.ceiling_bytes))
+        return BufferCompaction(
+            before.size_bytes, after.size_bytes, before.entries, after.entries, outcome.method, outcome.problem
         )
+
+    async def _shrink(self, project: Project, state: RunState, wanted: set[str], *, by_user: bool) -> _Outcome:
+        """Rewrites chunk after chunk of what is wanted; where a model fails, the older half of what is left goes."""
+        cooldown_ms = self._settings().buffer_compaction.cooldown_ms
+        if not breaker.allows(state.breaker, self._now_ms(), cooldown_ms, by_user=by_user):
+            gone = await self._evict(project, wanted)
+            return _Outcome("eviction", state.last_error) if gone else _Outcome(None)
         method: Method | None = None
-        problem: str | None = None
-        if claimed:
-            try:
-                method, problem = await self._shrink(project, state, claimed, by_user=by_user)
-            except _Untouched as reason:
-                problem = str(reason)
-        after = await self._use.run(lambda store: self._settle(store, project_id))
-        await self._note(project, state, after, method, problem)
-        return BufferCompaction(before.size_bytes, after.size_bytes, before.entries, after.entries, method, problem)
+        try:
+            while chunk := await self._claimed(project, wanted, first=method is None):
+                method = await self._summarise(project, chunk, by_user=by_user)
+        except _Untouched as reason:
+            return _Outcome(method, str(reason))
+        except _Failed as reason:
+            await self._evict(project, wanted)
+            return _Outcome("eviction", str(reason), failed=True)
+        return _Outcome(method)
 
-    def _settle(self, store: Store, project_id: str) -> BufferSize:
-        store.events.feed(project_id, self._settings().buffer.ceiling_bytes)
-        return store.events.size(project_id)
+    async def _claimed(self, project: Project, wanted: set[str], *, first: bool) -> list[Entry]:
+        """The next chunk of what is wanted and nobody else works on, claimed: so the rest is free for extraction."""
 
-    async def _shrink(
-        self, project: Project, state: RunState, claimed: list[Entry], *, by_user: bool
-    ) -> tuple[Method, str | None]:
-        limits = self._settings().buffer_compaction
-        if breaker.allows(state.breaker, self._now_ms(), limits.cooldown_ms, by_user=by_user):
-            outcome = await self._summarise_all(project, claimed, by_user=by_user)
-            if not isinstance(outcome, str):
-                return outcome, None
-            problem = outcome
-        else:
-            problem = state.last_error or "the model failed before"
-        await self._evict(project, claimed)
-        return "eviction", problem
+        def next_chunk(free: list[Entry]) -> list[Entry]:
+            chunks = _chunks([entry for entry in free if entry.event_id in wanted])
+            small: list[Entry] = []
+            for chunk in chunks:
+                if _bytes(chunk) >= LEAST_CHUNK_BYTES:
+                    return chunk
+                small = small or chunk
+            return small if first else []
 
-    async def _summarise_all(self, project: Project, claimed: list[Entry], *, by_user: bool) -> Method | str:
-        """Each chunk rewritten and put in place; the first chunk that fails ends it with the reason."""
-        if not by_user and await self._use.over_budget():
-            raise _Untouched("the background budget of this hour is used up")
+        return await self._claim(project, next_chunk)
+
+    async def _claim(self, project: Project, choose: Callable[[list[Entry]], list[Entry]]) -> list[Entry]:
+        project_id = project.project_id
+        claimed: list[Entry] = await self._use.run(lambda store: store.staging.claim(project_id, "compaction", choose))
+        if claimed and not self._working:
+            self._working = True
+            self._on_change(project)
+        return claimed
+
+    async def _summarise(self, project: Project, chunk: list[Entry], *, by_user: bool) -> Method:
+        """Has a chunk rewritten and puts the summaries in its place. Raises _Failed or _Untouched."""
+        problem = ""
+        for _ in range(self._settings().buffer_compaction.max_attempts):
+            if not by_user and await self._use.over_budget():
+                raise _Untouched("the background budget of this hour is used up")
+            reply = await self._ask(chunk, by_user=by_user)
+            summaries = self._summaries(reply, chunk) if isinstance(reply, ModelReply) else Unusable(reply.message)
+            if not isinstance(summaries, Unusable):
+                await self._place(project, chunk, summaries)
+                return "offline" if isinstance(reply, ModelReply) and reply.provider == "offline" else "model"
+            problem = summaries.reason
+        raise _Failed(problem)
+
+    async def _ask(self, chunk: list[Entry], *, by_user: bool) -> ModelReply | ModelFailure:
         model = self._use.choose()
         if isinstance(model, ModelFailure):
-            return model.message
-        method: Method = "model"
-        for chunk in _chunks(claimed):
-            outcome = await self._summarise(project, model, chunk, by_user=by_user)
-            if isinstance(outcome, Unusable):
-                return outcome.reason
-            method = outcome
-        return method
-
-    async def _summarise(
-        self, project: Project, model: Model, chunk: list[Entry], *, by_user: bool
-    ) -> Method | Unusable:
-        failure = Unusable("no attempt was made")
-        for _ in range(self._settings().buffer_compaction.max_attempts):
+            reply: ModelReply | ModelFailure = model
+        else:
             reply = await self._use.ask(model, self._request(chunk, by_user=by_user))
-            if isinstance(reply, ModelFailure):
-                if not reply.counts:
-                    raise _Untouched(reply.message)
-                failure = Unusable(reply.message)
-                continue
-            summaries = self._summaries(reply, chunk)
-            if isinstance(summaries, Unusable):
-                failure = summaries
-            elif await self._place(project, chunk, summaries):
-                return "offline" if reply.provider == "offline" else "model"
-            else:
-                return Unusable("entries it covers left the buffer meanwhile")
-        return failure
+        if isinstance(reply, ModelFailure) and not reply.counts:
+            raise _Untouched(reply.message)
+        return reply
 
-    async def _place(self, project: Project, chunk: list[Entry], summaries: list[Entry]) -> bool:
+    async def _place(self, project: Project, chunk: list[Entry], summaries: list[Entry]) -> None:
         covered = {entry.event_id for entry in chunk}
-
-        def place(store: Store) -> bool:
-            return store.staging.replace(project.project_id, covered, summaries)
-
-        placed: bool = await asyncio.shield(self._use.run(place))
+        placed: bool = await asyncio.shield(
+            self._use.run(lambda store: store.staging.replace(project.project_id, covered, summaries))
+        )
+        if not placed:
+            raise _Untouched("entries left the buffer while a model rewrote them")
         self._on_change(project)
-        return placed
 
     def _summaries(self, reply: ModelReply, chunk: list[Entry]) -> list[Entry] | Unusable:
-        read = read_compaction(reply.text, chunk, self._template().text, reply.stop_reason)
+        read = read_compaction(
+            reply.text, chunk, self._template().text, reply.stop_reason, literal=reply.provider == "offline"
+        )
         if isinstance(read, Unusable):
             return read
         made = [
@@ -183,34 +216,48 @@ class BufferCompactor:
             target_bytes=_bytes(chunk) // 4,
         )
 
-    async def _evict(self, project: Project, claimed: list[Entry]) -> None:
-        """Lets the older half go; entries a chunk already turned into summaries are no longer there and not named."""
+    async def _evict(self, project: Project, wanted: set[str]) -> bool:
+        """Lets the older half go of what is wanted, not summarised yet, and not in the hands of an extraction."""
+        left = await self._claim(project, lambda free: [entry for entry in free if entry.event_id in wanted])
+        if left:
+            project_id = project.project_id
+            await asyncio.shield(self._use.run(lambda store: store.staging.evict(project_id, evict(left))))
+            self._on_change(project)
+        return bool(left)
 
-        def let_go(store: Store) -> None:
-            there = {entry.event_id for entry in store.staging.entries(project.project_id)}
-            left = [entry for entry in claimed if entry.event_id in there]
-            if left:
-                store.staging.evict(project.project_id, evict(left))
-
-        await asyncio.shield(self._use.run(let_go))
-        self._on_change(project)
-
-    async def _note(
-        self, project: Project, state: RunState, after: BufferSize, method: Method | None, problem: str | None
-    ) -> None:
-        limits = self._settings().buffer_compaction
-        now_ms = self._now_ms()
+    async def _note(self, project: Project, state: RunState, after: BufferSize, outcome: _Outcome) -> None:
+        limits = self._settings()
         changed = state.breaker
-        if method == "eviction" and breaker.phase(state.breaker, now_ms, limits.cooldown_ms) != "open":
-            changed = breaker.failed(state.breaker, now_ms, limits.max_failures)
-        elif method in ("model", "offline"):
+        if outcome.failed:
+            changed = breaker.failed(state.breaker, self._now_ms(), limits.buffer_compaction.max_failures)
+        elif outcome.method in ("model", "offline"):
             changed = breaker.Breaker()
         if changed.opened_at_ms is not None and state.breaker.opened_at_ms is None:
             logger.warning(
-                "Buffer compaction of %s rests after %d failures; the last: %s", project.root, changed.failures, problem
+                "Buffer compaction of %s rests after %d failures; the last: %s",
+                project.root,
+                changed.failures,
+                outcome.problem,
             )
-        noted = RunState(changed, self._use.now(), problem, method or state.last_method, after.size_bytes)
-        await self._use.run(lambda store: store.pipeline.note_run(project.project_id, "compaction", noted))
+        method = outcome.method or state.last_method
+        noted = RunState(changed, self._use.now(), outcome.problem, method, _counted_from(after, limits))
+
+        def note(store: Store) -> None:
+            there = store.pipeline.run_state(project.project_id, "compaction").size_after_bytes
+            kept = noted if outcome.method is not None else replace(noted, size_after_bytes=there)
+            store.pipeline.note_run(project.project_id, "compaction", kept)
+
+        await self._use.run(note)
+
+
+def _counted_from(after: BufferSize, settings: Settings) -> int:
+    """The size that new input counts from; low enough for a buffer at its ceiling to have had enough of it."""
+    enough = settings.buffer.compaction_bytes // NEW_INPUT_SHARE
+    return max(min(after.size_bytes, settings.buffer.ceiling_bytes - 2 * enough), 0)
+
+
+def _busy() -> LithifyError:
+    return LithifyError("busy", "a buffer is being compacted on this machine already; try again when it is done")
 
 
 def _chunks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:

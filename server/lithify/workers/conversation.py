@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from lithify.core import folding, kimi
 from lithify.core.agents import CompactionOptions
@@ -100,8 +101,10 @@ async def summarise(
     summary = kimi.summary_message(messages, reply.text)
     after = with_summary(messages, planned.range, summary)
     stats = _stats(messages, after, round((time.monotonic() - started) * 1000))
+    method: Literal["model", "offline"] = "offline" if reply.provider == "offline" else "model"
     warnings = [
         *_prompt_warnings(workshop.prompt, options),
+        *_instruction_warnings(method, options),
         *answer_warnings(
             reply.text, folder.prompt_text, sections_asked=options.prompt is None, stop_reason=reply.stop_reason
         ),
@@ -114,7 +117,7 @@ async def summarise(
         summary=summary,
         messages=after,
         stats=stats,
-        method="offline" if reply.provider == "offline" else "model",
+        method=method,
         model=reply.model,
         prompt_source=prompt_source(workshop.prompt, options),
         usage=folder.usage,
@@ -176,7 +179,8 @@ class _Folder:
         while True:
             chunk = folding.next_chunk(rest, room, carry)
             number += 1
-            progress(f"Summarising part {number} of {max(total, number)}")
+            more = number + bool(chunk.rest) > total
+            progress(f"Summarising part {number}" if more else f"Summarising part {number} of {total}")
             reply = await self._ask(model, self._request(chunk.messages))
             if isinstance(reply, ModelFailure) or not chunk.rest or not reply.text.strip():
                 break
@@ -230,6 +234,13 @@ def _prompt_warnings(prompt: ConversationPrompt, options: CompactionOptions) -> 
         return []
     how = prompt.problem or "'lithify prompts fetch' gets the exact one of kimi-cli."
     return [Notice("prompt_fallback", f"Lithify's own compaction prompt was used. {how}")]
+
+
+def _instruction_warnings(method: str, options: CompactionOptions) -> list[Notice]:
+    if method != "offline" or not options.instructions.strip():
+        return []
+    told = "The offline model does not heed instructions; the summary was made without them."
+    return [Notice("instructions_ignored", told)]
 
 
 def _size_warnings(compacted: Sequence[Message], stats: Stats, limits: Conversation) -> list[Notice]:

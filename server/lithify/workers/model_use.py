@@ -16,8 +16,35 @@ RunOnStorage = Callable[[Callable[[Store], Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Ledger:
+    """One line for every model call, no text."""
+
+    run: RunOnStorage
+    now: Callable[[], str]
+
+    async def ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
+        """The model's answer; the call is in the ledger whatever became of it."""
+        outcome = "model_error"
+        reply = None
+        try:
+            reply = await model.ask(request)
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        else:
+            outcome = "answered" if isinstance(reply, ModelReply) else reply.type
+            return reply
+        finally:
+            self._note(_ledger_line(model, request, reply, self.now(), outcome))
+
+    def _note(self, call: ModelCall) -> None:
+        noting = asyncio.ensure_future(self.run(lambda store: store.note_model_call(call)))
+        noting.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+@dataclass(frozen=True, slots=True)
 class ModelUse:
-    """Chooses the model and keeps the ledger: one line for every call, no text."""
+    """Chooses the model, keeps the ledger, and knows the budget."""
 
     run: RunOnStorage
     settings: Callable[[], Settings]
@@ -27,24 +54,13 @@ class ModelUse:
 
     async def ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
         """The model's answer; the call is in the ledger whatever became of it."""
-        outcome = "cancelled"
-        reply = None
-        try:
-            reply = await model.ask(request)
-            outcome = "answered" if isinstance(reply, ModelReply) else reply.type
-            return reply
-        finally:
-            self._note(_ledger_line(model, request, reply, self.now(), outcome))
+        return await Ledger(self.run, self.now).ask(model, request)
 
     async def over_budget(self) -> bool:
         """Whether background work has used up its model calls or tokens of the hour, in all processes together."""
         limits = self.settings().background
         calls, tokens = await self.run(lambda store: store.model_use_since(self.hour_ago()))
         return bool(calls >= limits.max_model_calls_per_hour or tokens >= limits.max_tokens_per_hour)
-
-    def _note(self, call: ModelCall) -> None:
-        noting = asyncio.ensure_future(self.run(lambda store: store.note_model_call(call)))
-        noting.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def _ledger_line(

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lithify.core.agents import CompactionCommand, CompactionOptions, resolved_options
 from lithify.core.compaction_results import Preview, Summarised
 from lithify.core.conversation import Noop
-from lithify.core.messages import Message, tokens_of_bytes, utf8_length
-from lithify.core.model_calls import ModelCall, ModelFailure, ModelReply, ModelRequest
+from lithify.core.messages import Message
+from lithify.core.model_calls import ModelFailure
 from lithify.core.outcomes import LithifyError
 from lithify.core.sessions import Changed, NewCompaction, SessionInfo, Undone
 from lithify.core.settings import Settings
 from lithify.prompt_files.templates import ConversationPrompt
 from lithify.workers import conversation
+from lithify.workers.model_use import Ledger, RunOnStorage
 from lithify.workers.ports import Model, Store
 from lithify.workers.sessions import SessionKeeper
 
-RunOnStorage = Callable[[Callable[[Store], Any]], Awaitable[Any]]
 T = TypeVar("T")
 
 
@@ -60,6 +60,7 @@ class SessionCompactor:
         self._find_prompt = find_prompt
         self._now = now
         self._new_id = new_id
+        self._ledger = Ledger(run, now)
         self._running: set[str] = set()
 
     async def preview(self, session_id: str, command: CompactionCommand) -> Preview | Noop:
@@ -102,7 +103,7 @@ class SessionCompactor:
         return _Read(self._keeper.found(store, session_id), store.sessions.messages(session_id))
 
     def _workshop(self) -> conversation.Workshop:
-        return conversation.Workshop(self._find_prompt(), self._settings().conversation, self._ask)
+        return conversation.Workshop(self._find_prompt(), self._settings().conversation, self._ledger.ask)
 
     def _options(self, read: _Read, command: CompactionCommand) -> CompactionOptions:
         anchor = command.up_to
@@ -116,25 +117,6 @@ class SessionCompactor:
             failure_type = "model_error" if model.type == "context_too_long" else model.type
             raise LithifyError(failure_type, model.message, retryable=model.retryable)
         return model
-
-    async def _ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
-        outcome = "model_error"
-        reply = None
-        try:
-            reply = await model.ask(request)
-        except asyncio.CancelledError:
-            outcome = "cancelled"
-            raise
-        else:
-            outcome = "answered" if isinstance(reply, ModelReply) else reply.type
-            return reply
-        finally:
-            call = _ledger_line(model, request, reply, self._now(), outcome)
-            self._note(call)
-
-    def _note(self, call: ModelCall) -> None:
-        noting = asyncio.ensure_future(self._run(lambda store: store.note_model_call(call)))
-        noting.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def _apply(
         self, session_id: str, read: _Read, options: CompactionOptions, summarised: Summarised
@@ -186,27 +168,3 @@ def _index_of(messages: list[Message], message_id: str, session_id: str) -> int:
             f"session {session_id} has {len(found)} messages with the id {message_id!r}, at {found}; give the index",
         )
     return found[0]
-
-
-def _ledger_line(
-    model: Model, request: ModelRequest, reply: ModelReply | ModelFailure | None, at: str, outcome: str
-) -> ModelCall:
-    size = utf8_length(request.system_prompt) + sum(map(utf8_length, request.parts))
-    tokens = tokens_of_bytes(size)
-    answering = request.model
-    if isinstance(reply, ModelReply):
-        tokens += tokens_of_bytes(utf8_length(reply.text))
-        answering = reply.model or answering
-        if reply.usage is not None and reply.usage.input_tokens is not None:
-            tokens = reply.usage.input_tokens + (reply.usage.output_tokens or 0)
-    return ModelCall(
-        at=at,
-        purpose=request.purpose,
-        provider=model.name,
-        model=answering,
-        host=None,
-        size_bytes=size,
-        tokens=tokens,
-        user_initiated=request.user_initiated,
-        outcome=outcome,
-    )

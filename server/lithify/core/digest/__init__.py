@@ -1,18 +1,21 @@
 """The offline digest: a transcript shortened to six sections, literally and deterministically, without a model.
 
 A digest selects and shortens the transcript's own words; it never states anything of its own. The stages:
-`steps` reads messages, `tools` understands tool uses, `gathering` collects facts, `talk`, `work`, `files` and
-`surroundings` turn facts into ranked items, `earlier` carries over a summary that stands in the transcript, and
-`sections` fills the six sections to the byte.
+`steps` reads messages, `tools` understands tool uses, `gathering` collects facts, `asked`, `talk`, `work`, `files` and
+`surroundings` turn facts into ranked items, `earlier` reads a summary that stands in the transcript and `carrying`
+carries it over behind what is newer, and `sections` fills the six sections to the byte. What is left out there is told
+of by number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
-from lithify.core.digest import surroundings, talk, work
+from lithify.core.digest import asked, carrying, surroundings, talk, work
 from lithify.core.digest.gathering import Facts, gather
 from lithify.core.digest.items import Item
+from lithify.core.digest.labels import COMPLETED, ENVIRONMENT
 from lithify.core.digest.sections import fill
 from lithify.core.digest.steps import read
 from lithify.core.digest.tools import act
@@ -28,13 +31,19 @@ def digest(messages: Sequence[Message], target_bytes: int) -> str:
     Never raises on foreign shapes; targets under 1024 are taken for 1024.
     """
     facts = gather(act(read(messages)))
-    return fill(_items(facts), max(target_bytes, LEAST_TARGET_BYTES))
+    left_out = {**facts.left_out, COMPLETED: facts.left_out.get(COMPLETED, 0) + asked.passed_over(facts)}
+    return fill(_items(facts), max(target_bytes, LEAST_TARGET_BYTES), left_out)
 
 
-def _items(facts: Facts) -> Iterator[Item]:
-    yield from talk.items(facts)
-    yield from work.items(facts)
-    yield from facts.files.items()
-    yield from surroundings.items(facts)
-    for nth, (section, text) in enumerate(facts.carried):
-        yield Item(section, 11 + nth * 0.5, -1, text, share=30)
+def _items(facts: Facts) -> list[Item]:
+    past = carrying.sift(facts)
+    items = [
+        *asked.items(facts),
+        *talk.items(facts),
+        *work.items(facts, past.runs),
+        *facts.files.items(),
+        *surroundings.items(facts),
+    ]
+    newer = Counter(item.section for item in items if item.counted)
+    labels = {item.text.partition(": ")[0] for item in items if item.section == ENVIRONMENT}
+    return [*items, *carrying.items(past, newer, labels)]

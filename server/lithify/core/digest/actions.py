@@ -53,7 +53,8 @@ class CommandRun:
     """A command was run; `failed` is None where neither an exit code nor its output tells;
     `parsed` are its simple commands.
 
-    `silent` when all it did was to change files, which other actions tell.
+    `silent` when all it did was to change files, which other actions tell; not `answered` when its result is not in
+    the transcript.
     """
 
     position: int
@@ -62,6 +63,7 @@ class CommandRun:
     failed: bool | None
     parsed: shell.Commands
     silent: bool = False
+    answered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

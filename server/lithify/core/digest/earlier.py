@@ -16,6 +16,8 @@ from lithify.core.digest.labels import (
     EDITED,
     FOCUS,
     ISSUES,
+    MORE_LEFT_OUT,
+    OLDER_LEFT_OUT,
     READ,
     SECTIONS,
     STATES,
@@ -36,6 +38,7 @@ _PLACEHOLDER = re.compile(
 _HEADING = re.compile(
     r"^(?:#{1,4} +([^\n]+)|\d{1,2}\. +([^\n:]{3,60}):|\*\*([^*\n]{3,60})\*\*:?|([A-Z][\w &/]{2,40}):) *$", re.M
 )
+_NOTICE = re.compile(r"^- \((\d{1,9})(?:" + re.escape(OLDER_LEFT_OUT) + "|" + re.escape(MORE_LEFT_OUT) + ")\n?", re.M)
 _CODE_SPAN = re.compile(r"`([^`\n]{1,300})`")
 _NO_NEWS = re.compile(r"(?i)(?:[\w ]{1,20}: *)?(?:none|n/a|nothing)\b.*", re.S)
 _MERE_HEADING = re.compile(r"[\w /&-]{1,30}:")
@@ -47,12 +50,15 @@ _GOAL = re.compile(r"(?i)goal|primary request|current work|focus|objective")
 
 @dataclass(slots=True)
 class Earlier:
-    """What an earlier summary holds; `files` are (path, state, body)."""
+    """What an earlier summary holds; `files` are (path, state, body). The `request` of a focus in which nobody is
+    named as the speaker is not `named`, and `left_out` counts, for each section, what it says was left out."""
 
     bullets: list[Bullet] = field(default_factory=list)
     files: list[tuple[str, str, str]] = field(default_factory=list)
     request: str = ""
     statement: str = ""
+    named: bool = True
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def is_summary(text: str, announced: bool) -> bool:
@@ -70,6 +76,7 @@ def parse(text: str) -> Earlier:
         return found
     for section in SECTIONS:
         body = _between(text, section)
+        body, found.left_out[section] = _without_notices(body)
         if section == CODE:
             found.files.extend(_files(body))
         elif section == FOCUS:
@@ -84,17 +91,30 @@ def _between(text: str, tag: str) -> str:
     if start < 0:
         return ""
     end = text.rfind(f"</{tag}>")
-    body = text[start + len(tag) + 2 : end if end > start else len(text)]
-    return body.strip("\n")
+    if end < start:
+        # A summary that was cut in its middle may lack the closing tag: the next section ends this one.
+        nexts = [text.find(f"<{other}>", start + 1) for other in SECTIONS]
+        end = min((at for at in nexts if at > start), default=len(text))
+    return text[start + len(tag) + 2 : end].strip("\n")
+
+
+def _without_notices(body: str) -> tuple[str, int]:
+    """A section without its notices of what was left out, and the sum of these."""
+    if not _NOTICE.search(body):
+        return body, 0
+    return _NOTICE.sub("", body), sum(int(number) for number in _NOTICE.findall(body))
 
 
 def _focus(found: Earlier, body: str) -> None:
     body = "\n".join(line for line in body.split("\n") if line.strip() and not _PLACEHOLDER.fullmatch(line.strip()))
-    request, _, statement = body.partition("\n" + ASSISTANT) if USER in body else ("", "", body)
-    if body.startswith(ASSISTANT):
-        request, statement = "", body
+    if not body.startswith((USER, ASSISTANT)):
+        body = body.partition("\n" + USER)[0]
+        request, _, statement = body.partition("\n" + ASSISTANT)
+        found.request, found.statement, found.named = request.strip(), statement.strip(), False
+        return
+    request, _, statement = ("", "", body) if body.startswith(ASSISTANT) else body.partition("\n" + ASSISTANT)
     found.request = request.strip().removeprefix(USER)
-    found.statement = statement.strip().removeprefix(ASSISTANT)
+    found.statement = statement.partition("\n" + USER)[0].strip().removeprefix(ASSISTANT)
 
 
 def _bullets(body: str) -> Iterator[str]:
@@ -143,7 +163,7 @@ def _parse_headed(found: Earlier, text: str) -> None:
         if title.lower() == "files":
             found.files.extend(_named_files(body))
         elif _GOAL.search(title) and not found.request:
-            found.request = body.strip()
+            found.request, found.named = body.strip(), False
         else:
             found.bullets.extend((_section_of(title), bullet) for bullet in _bullets(body))
 

@@ -17,6 +17,8 @@ _FIRST_COMMENT = re.compile(r"^\s*(?:#|//|--|<!--|/\*)\s*([\w./@-]+\.[A-Za-z]\w{
 _CONSOLES = frozenset({"bash", "sh", "shell", "console", "text", "txt", "zsh", "powershell", "output", "log", "diff"})
 _CHANGES_KEPT = 6
 _APPLIED_CHARS = 20_000
+_WHOLE_FILES, _WHOLE_LINES, _WHOLE_SHARE = 2, 20, 250
+_PAST = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -54,7 +56,8 @@ class FileState:
             return ""
         if self.state == EDITED and self.content and len(self.content) < 800:
             return self.content
-        pieces = [*reversed(self.changes), self.content, self.carried]
+        newer = [*reversed(self.changes), self.content]
+        pieces = newer if _says(newer, self.carried) else [*newer, self.carried]
         return f"\n{CUT}\n".join(piece.strip("\n") for piece in pieces if piece.strip())
 
 
@@ -87,10 +90,10 @@ class Files:
                 state.content, state.viewed = action.text, True
 
     def carried(self, path: str, state: str, body: str) -> None:
-        """A file of an earlier summary: known, but older than everything else."""
+        """A file of an earlier summary: known, but older than everything else, and the newer the later it stands."""
         known = self.states.get(self.spelling(path))
         if known is None or known.position < 0:
-            self._touch(path, state, -1).carried = body
+            self._touch(path, state, len(self.states) - _PAST).carried = body
         elif not known.carried:
             known.carried = body
 
@@ -113,8 +116,8 @@ class Files:
         unnamed = [state for state in shown if state.path == UNNAMED]
         yield from _blocks(named, 14, 5, share=70)
         yield from _blocks(unnamed, 28 if changed else 15, 5, share=60)
-        yield from _blocks(past, 12, 2, share=40)
-        yield from _blocks(read, 30, 4, share=0)
+        yield from _blocks(past, max(12, 8 + 2 * len(changed)), 2, share=40)
+        yield from _blocks(read, 30, 4, share=0, counted=False)
 
     def _touch(self, path: str, state: str, position: int) -> FileState:
         known = self.spelling(path)
@@ -137,10 +140,22 @@ class Files:
         return path
 
 
-def _blocks(states: list[FileState], rank: float, step: float, share: int) -> Iterator[Item]:
+def _blocks(states: list[FileState], rank: float, step: float, share: int, counted: bool = True) -> Iterator[Item]:
+    """Blocks of files, the newest first; the newest two are shown whole at first when their text is short."""
     for nth, state in enumerate(sorted(states, key=lambda each: -each.position)):
         head = f"{state.path}\n{state.state}" if state.state else state.path
-        yield Item(CODE, rank + step * nth, state.position, head, state.body(), share, viewed=state.viewed)
+        body = state.body()
+        whole = share and nth < _WHOLE_FILES and body.count("\n") < _WHOLE_LINES
+        part = max(share, _WHOLE_SHARE) if whole else share
+        yield Item(CODE, rank + step * nth, state.position, head, body, part, viewed=state.viewed, counted=counted)
+
+
+def _says(newer: list[str], carried: str) -> bool:
+    """Whether newer texts of a file hold every line of what an earlier summary has of it."""
+    if len(carried) > _APPLIED_CHARS or not any(newer):
+        return False
+    known = {line.strip(" \t\r+-") for text in newer for line in text[:_APPLIED_CHARS].split("\n")}
+    return all(line.strip(" \t\r+-") in known for line in carried.split("\n") if line.strip() != CUT)
 
 
 def _last(path: str) -> str:

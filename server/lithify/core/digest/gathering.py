@@ -39,11 +39,14 @@ _CONSOLE_TAIL = re.compile(r"\(Open file: [^\n]{0,400}\)\n\(Current directory: [
 
 @dataclass(slots=True)
 class Turn:
-    """One request and what the model said after it."""
+    """One request and what the model said after it. It is not `named` when it comes from an earlier
+    summary that names no speaker; `acted` is how many things had been said before the last tool use."""
 
     position: int
     request: str
     said: list[tuple[int, str]] = field(default_factory=list)
+    named: bool = True
+    acted: int = -1
 
     @property
     def trivial(self) -> bool:
@@ -68,7 +71,10 @@ class Turn:
 
 @dataclass(slots=True)
 class Facts:
-    """Everything a digest draws on, in the order of the transcript."""
+    """Everything a digest draws on, in the order of the transcript.
+
+    Of earlier summaries, `carried` holds each bullet behind the summary's position and its section, and `left_out`
+    the numbers of what they left out; `continued` says that there is one."""
 
     turns: list[Turn] = field(default_factory=list)
     files: Files = field(default_factory=Files)
@@ -78,7 +84,9 @@ class Facts:
     findings: list[Finding] = field(default_factory=list)
     listings: list[Listing] = field(default_factory=list)
     surroundings: list[tuple[int, str]] = field(default_factory=list)
-    carried: list[earlier.Bullet] = field(default_factory=list)
+    carried: list[tuple[int, str, str]] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    continued: bool = False
     changed_paths: dict[str, int] = field(default_factory=dict)
     working_directory: str = ""
 
@@ -123,12 +131,15 @@ def _hear(facts: Facts, speech: Speech, summary: bool) -> None:
 
 def _carry(facts: Facts, position: int, text: str) -> None:
     past = earlier.parse(text)
-    facts.carried.extend(past.bullets)
+    facts.continued = True
+    facts.carried.extend((position, section, text) for section, text in past.bullets)
+    for section, number in past.left_out.items():
+        facts.left_out[section] = facts.left_out.get(section, 0) + number
     for path, state, body in past.files:
         facts.files.carried(path, state, body)
     if past.request or past.statement:
         said = [(position, past.statement)] if past.statement else []
-        facts.turns.append(Turn(position, past.request, said))
+        facts.turns.append(Turn(position, past.request, said, past.named))
 
 
 def _ask(facts: Facts, position: int, request: str) -> None:
@@ -146,6 +157,8 @@ def _turn(facts: Facts, position: int) -> Turn:
 
 
 def _see(facts: Facts, action: Action) -> None:
+    if facts.turns and not isinstance(action, TodoList):
+        facts.turns[-1].acted = len(facts.turns[-1].said)
     match action:
         case FileWrite() | FileEdit() | FileDelete():
             facts.files.changed(action)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lithify.core.digest.cleaning import clean, file_view
-from lithify.core.digest.labels import CODE, FOCUS, THEN, defused
+from lithify.core.digest.labels import CODE, FIRST_REQUEST, FOCUS, REQUEST, THEN, UNNAMED, defused
 from lithify.core.digest.shortening import excerpt, shortened
 from lithify.core.messages import utf8_length
 
@@ -20,7 +20,7 @@ class Item:
 
     A lower `rank` goes in earlier; `position` orders the items of a section; `share` is the part of the whole
     answer, in thousandths, that the item may take before every other item has had its turn. `lead` is what the text
-    is an outcome of: a request, an error, a command.
+    is an outcome of: a request, an error, a command. `counted` items are told of by number when they are left out.
     """
 
     section: str
@@ -31,6 +31,7 @@ class Item:
     share: int = 30
     lead: str = ""
     viewed: bool = False
+    counted: bool = True
 
     def cleaned(self) -> Item:
         """The item without noise, as it is shown; `viewed` bodies also lose their line numbers."""
@@ -51,7 +52,8 @@ class Item:
             return shortened(self.text, limit)
         lead = self.lead
         if lead and self.text:
-            lead = shortened(lead, max(limit * 2 // 5, limit - utf8_length(self.text) - 8)) + THEN
+            part = 0.9 if lead.startswith((FIRST_REQUEST, REQUEST)) else 0.4
+            lead = shortened(lead, max(int(limit * part), limit - utf8_length(self.text) - 8)) + THEN
         text = shortened(lead + self.text, limit - 2, tail=0.0)
         return f"- {text}" if len(text) > 1 else ""
 
@@ -60,6 +62,8 @@ class Item:
         if room < 0:
             return ""
         body = excerpt(self.body, room - 2) if self.body and room > _LEAST_BODY_BYTES else ""
+        if self.body and not body and self.text.startswith(UNNAMED):
+            return ""
         after = (":\n" if "\n" in self.text else "\n") + body if body else ""
         return f"<file>\n{self.text}{after}\n</file>"
 
@@ -73,7 +77,10 @@ class Entry:
     lead: str = ""
 
 
-def newest_first(section: str, rank: float, step: float, entries: Iterable[Entry], share: int = 30) -> Iterator[Item]:
+def newest_first(
+    section: str, rank: float, step: float, entries: Iterable[Entry], share: int = 30, counted: bool = True
+) -> Iterator[Item]:
     """Items of entries; the newest has the rank, each older one `step` more."""
     for nth, entry in enumerate(sorted(entries, key=lambda each: -each.position)):
-        yield Item(section, rank + step * nth, entry.position, entry.text, share=share, lead=entry.lead)
+        ranked = rank + step * nth
+        yield Item(section, ranked, entry.position, entry.text, share=share, lead=entry.lead, counted=counted)

@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lithify.core.digest.items import Item
-from lithify.core.digest.labels import CODE, COMPLETED, CONTEXT, CUT, FIRST_REQUEST, FOCUS, NOTHING, SECTIONS
+from lithify.core.digest.labels import (
+    CODE,
+    COMPLETED,
+    CONTEXT,
+    CUT,
+    FIRST_REQUEST,
+    FOCUS,
+    MORE_LEFT_OUT,
+    NOTHING,
+    OLDER_LEFT_OUT,
+    REFUSED,
+    SECTIONS,
+    USER,
+)
 from lithify.core.messages import utf8_length
 
-_ROUNDS = ((1, 9), (2, 3), (1, 16), (1, 24), (2, 24), (1, 60), (2, 60), (1, 1e9), (4, 1e9), (10, 1e9), (1000, 1e9))
+_LAST_ROUNDS = ((1, 1e9), (4, 1e9), (10, 1e9), (1000, 1e9))
+_ROUNDS = ((1, 9), (1, 13.5), (2, 3), (1, 16), (1, 24), (2, 24), (1, 60), (2, 60), *_LAST_ROUNDS)
 """What each round allows: how many times its share an item may take, and up to which rank items come in."""
 
 _LEAST_SHARE_BYTES = 110
 _MOST_SHARE_BYTES = {FOCUS: 2500, CODE: 700}
 _LEAST_ROOM_BYTES = 40
 _LEAST_NEW_BYTES = 90
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\n;。]\s*|Assistant: ")
+_NOTICE_BYTES = 25
+_TELLING_CHARS = 1500
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\n;。]\s*|(?:Assistant|User): ")
 _WORDS = re.compile(r"\W+")
 
 
-def fill(items: Iterable[Item], target_bytes: int) -> str:
-    """The six sections within `target_bytes`: by rank, briefly first, then at more length while there is room."""
-    filling = _Filling(_unique(sorted(items, key=_rank), target_bytes), target_bytes)
+def fill(items: Iterable[Item], target_bytes: int, left_out: Mapping[str, int]) -> str:
+    """The six sections within `target_bytes`: by rank, briefly first, then at more length while there is room.
+
+    A section says how many items were left out of it, those included that `left_out` counts already.
+    """
+    filling = _Filling(_unique(sorted(items, key=_rank), target_bytes), target_bytes, left_out)
+    filling.reserve()
     for growth, last_rank in _ROUNDS:
         filling.round(growth, last_rank)
+    filling.release()
     return filling.text()
 
 
@@ -39,11 +60,34 @@ class _Filling:
 
     ranked: list[Item]
     target_bytes: int
+    left_out: Mapping[str, int]
     shown: dict[int, str] = field(default_factory=dict)
     room: int = 0
 
     def __post_init__(self) -> None:
-        self.room = self.target_bytes - len(self.text().encode())
+        self.room = self.target_bytes - len(self._joined({}).encode())
+
+    def reserve(self) -> None:
+        """Sets room aside for telling what is left out, where that will hardly be nothing."""
+        wanted = sum(min(len(item.text) + len(item.lead) + len(item.body), _TELLING_CHARS) for item in self.ranked)
+        if wanted > self.room or any(self.left_out.values()):
+            counted = {item.section for item in self.ranked if item.counted} - {FOCUS}
+            self.room -= _NOTICE_BYTES * len(counted | {name for name, number in self.left_out.items() if number})
+
+    def release(self) -> None:
+        """Gives back the room the notices do not need; what is worth least makes room where they need more."""
+        self.room = self._left()
+        for growth, last_rank in _LAST_ROUNDS:
+            self.round(growth, last_rank)
+        self.room = self._left()
+        self._last_ones()
+        for number in sorted(self.shown, reverse=True):
+            if self._left() >= 0 or self.ranked[number].section == FOCUS:
+                return
+            del self.shown[number]
+
+    def _left(self) -> int:
+        return self.target_bytes - len(self.text().encode())
 
     def round(self, growth: int, last_rank: float) -> None:
         """Gives each item up to that rank at most its share times `growth` of the room that is left."""
@@ -66,13 +110,53 @@ class _Filling:
             self.shown[number] = text
             self.room -= cost
 
+    def _last_ones(self) -> None:
+        """Shows what is left out where that takes hardly more than to say that it is left out."""
+        notices = self._notices()
+        for section, notice in notices.items():
+            missing = [
+                number
+                for number, item in enumerate(self.ranked)
+                if number not in self.shown and item.counted and item.section == section
+            ]
+            if len(missing) == 1 and not self.left_out.get(section):
+                item = self.ranked[missing[0]] = self.ranked[missing[0]].cleaned()
+                text = item.rendered(self.room + len(notice))
+                if text and CUT not in text:
+                    self.shown[missing[0]] = text
+                    self.room += len(notice) - utf8_length(text)
+
     def text(self) -> str:
         """The answer as it stands: six sections, each with its items in the order of the transcript."""
-        lines: dict[str, list[str]] = {section: [] for section in SECTIONS}
+        return self._joined(self._notices())
+
+    def _joined(self, notices: Mapping[str, str]) -> str:
+        lines: dict[str, list[str]] = {name: [notices[name]] if name in notices else [] for name in SECTIONS}
         for number in sorted(self.shown, key=lambda each: (self.ranked[each].position, self.ranked[each].rank)):
             lines[self.ranked[number].section].append(self.shown[number])
         bodies = {section: "\n".join(lines[section]) or NOTHING for section in SECTIONS}
         return "\n\n".join(f"<{section}>\n{body}\n</{section}>" for section, body in bodies.items())
+
+    def _notices(self) -> dict[str, str]:
+        """For each section that leaves something out a line that says how much, and whether all of it is older."""
+        numbers = {name: number for name, number in self.left_out.items() if number}
+        newest: dict[str, int] = {}
+        oldest: dict[str, int] = {}
+        for number, item in enumerate(self.ranked):
+            if number in self.shown:
+                oldest[item.section] = min(item.position, oldest.get(item.section, item.position))
+            elif item.counted and item.section != FOCUS:
+                numbers[item.section] = numbers.get(item.section, 0) + 1
+                newest[item.section] = max(item.position, newest.get(item.section, item.position))
+        return {
+            name: f"- ({number}{OLDER_LEFT_OUT if _older(newest.get(name), oldest.get(name)) else MORE_LEFT_OUT}"
+            for name, number in numbers.items()
+        }
+
+
+def _older(newest: int | None, oldest: int | None) -> bool:
+    """Whether all that is left out is older than all that is shown."""
+    return newest is None or (oldest is not None and newest < oldest)
 
 
 def _share_bytes(item: Item, target_bytes: int) -> int:
@@ -84,23 +168,30 @@ def _share_bytes(item: Item, target_bytes: int) -> int:
 def _unique(items: Iterable[Item], target_bytes: int) -> list[Item]:
     """The items without those that say what a better one says already, or context that is a sentence of one."""
     seen: set[str] = set()
+    focus: set[str] = set()
     sentences: set[str] = set()
     kept = []
     for item in items:
         key = f"{_key(item.text.removeprefix(FIRST_REQUEST))}{_key(item.lead)}"
-        if not key or key in seen or (item.section == CONTEXT and _repeats(item, sentences)):
+        # A rule of the person's must outlive the line of a task that names it.
+        known = focus if item.text.startswith(USER) else sentences
+        if not key or key in seen or (item.section == CONTEXT and _repeats(item, known)):
             continue
         seen.add(key)
         kept.append(item)
         if item.section in {FOCUS, COMPLETED}:
             sure = _share_bytes(item, target_bytes)
             sure = sure - 20 if item.text.isascii() else sure // 3
-            sentences.update(_key(sentence) for sentence in _SENTENCE_END.split(item.text[:sure]))
+            said = [_key(sentence) for sentence in _SENTENCE_END.split(item.text[:sure])]
+            sentences.update(said)
+            focus.update(said if item.section == FOCUS else ())
     return kept
 
 
 def _repeats(item: Item, sentences: set[str]) -> bool:
-    """Whether each sentence of an item is one of the known sentences."""
+    """Whether each sentence of an item is one of the known sentences; what a refusal was is said nowhere else."""
+    if item.lead.startswith(REFUSED):
+        return False
     said = _SENTENCE_END.split(item.text[:2000]) if not item.lead else [item.text]
     return all(key in sentences for each in said if (key := _key(each)))
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from lithify.core.digest import changes
 from lithify.core.digest.changes import Effect
 
-_HEREDOC = re.compile(r"<<-?[ \t]{0,9}['\"]?(\w{1,40})['\"]?[^\n]{0,500}\n")
-_TARGET = re.compile(r">\s*([^\s<>|&;]+)")
+_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]{0,9}['\"]?(\w{1,40})['\"]?[^\n]{0,500}\n")
+_TARGET = re.compile(r"(?<![\d>])(>>?)\s*([^\s<>|&;]+)")
+_TEE = re.compile(r"\btee\s+(-a\s+)?([^\s<>|&;]+)")
 _TOKEN = re.compile(r"&&|\|\||[;|\n]|(?:'[^']*'|\"[^\"]*\"|[^\s;|&]|&(?!&))+")
 _BREAKS = frozenset({"&&", "||", ";", "\n"})
 _READERS = frozenset({"cat", "head", "tail", "sed", "bat", "less", "nl", "type", "Get-Content"})
@@ -22,23 +24,60 @@ _VIEWERS = (
 )
 _GIT_VIEWERS = frozenset({"log", "diff", "show", "status", "blame", "branch", "ls-files"})
 _ASIDES = frozenset({"cd", "echo", "true", "export", "set", "source"})
+_GROUNDWORK = frozenset({"mkdir", "cd", "touch", "chmod"})
 _WRAPPERS = frozenset({"sudo", "time", "env", "command", "nohup", "exec"})
 
 
 Commands: TypeAlias = list[list[str]]
 
 
-def effects(command: str, parsed: Commands) -> Iterator[Effect]:
-    """The files a command reads, writes, edits, deletes or lists; `parsed` are its simple commands."""
-    if "*** Begin Patch" in command:
-        yield from changes.patched_files(command)
-        return
-    heredoc = _HEREDOC.search(command) if "<<" in command else None
-    if heredoc:
-        yield from _heredoc(command, heredoc)
-        return
-    for words in parsed:
-        yield from _of_words(words)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line: its words without the texts it writes into files, its simple commands, and these files."""
+
+    shown: str
+    parsed: Commands
+    written: tuple[Effect, ...] = ()
+    foreign: bool = False
+
+    def effects(self) -> Iterator[Effect]:
+        """The files the line reads, writes, edits, deletes or lists. Words of a `foreign` text, which goes into
+        another program, are no commands."""
+        if "*** Begin Patch" in self.shown:
+            yield from changes.patched_files(self.shown)
+            return
+        yield from self.written
+        for words in () if self.foreign else self.parsed:
+            yield from _of_words(words)
+
+    def silent(self, effects: int) -> bool:
+        """Whether all the line did was to change so many files, which other actions tell."""
+        if "*** Begin Patch" in self.shown:
+            return effects > 0
+        return 0 < effects >= sum(1 for words in self.parsed if words[0] not in _GROUNDWORK)
+
+
+def line(command: str) -> Line:
+    """A command line with its here-documents taken out where a file takes them up."""
+    if "<<" not in command or "*** Begin Patch" in command:
+        return Line(command, parse(command))
+    kept: list[str] = []
+    written: list[Effect] = []
+    foreign = False
+    at = 0
+    while heredoc := _HEREDOC.search(command, at):
+        start = max(command.rfind("\n", 0, heredoc.start()) + 1, at)
+        ending = "\n" + heredoc[1]
+        end = command.find(ending, heredoc.end() - 1)
+        end = len(command) if end < 0 else end
+        after = min(end + len(ending), len(command))
+        effect = _taken_up(command[start : heredoc.end()], command[heredoc.end() : max(end, heredoc.end())])
+        kept.append(command[at : heredoc.end() - 1] if effect else command[at:after])
+        written.extend([effect] if effect else [])
+        foreign = foreign or effect is None
+        at = after
+    shown = "".join(kept) + command[at:]
+    return Line(shown, parse(shown), tuple(written), foreign)
 
 
 def parse(command: str) -> Commands:
@@ -74,14 +113,17 @@ def _views_git(words: list[str]) -> bool:
     return words[0] == "git" and len(words) > 1 and words[1] in _GIT_VIEWERS
 
 
-def _heredoc(command: str, heredoc: re.Match[str]) -> Iterator[Effect]:
-    first = command[command.rfind("\n", 0, heredoc.start()) + 1 : heredoc.end()]
+def _taken_up(first: str, body: str) -> Effect | None:
+    """The file that takes up a here-document, by the line that opens it; an appended text is an edit."""
     target = _TARGET.search(first)
-    teed = re.search(r"\btee\s+(?:-a\s+)?([^\s<>|&;]+)", first)
-    path = target[1] if target else teed[1] if teed else ""
-    if path and not path.startswith("/dev/"):
-        body = command[heredoc.end() :].split("\n" + heredoc[1], 1)[0]
-        yield Effect("written", path.strip("'\""), body)
+    teed = _TEE.search(first)
+    path = target[2] if target else teed[2] if teed else ""
+    if not path or path.startswith("/dev/"):
+        return None
+    appended = target[1] == ">>" if target else teed is not None and teed[1] is not None
+    if appended:
+        return Effect("edited", path.strip("'\""), "\n".join(f"+{each}" for each in body.split("\n")))
+    return Effect("written", path.strip("'\""), body)
 
 
 def _of_words(words: list[str]) -> Iterator[Effect]:

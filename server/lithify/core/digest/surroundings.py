@@ -50,10 +50,10 @@ _NAME = re.compile(r"[\w.@+-][\w.@+/-]*[\w/*@+-]|\w")
 def items(facts: Facts) -> Iterator[Item]:
     """Everything known of the environment, ranked."""
     yield from _places(facts)
-    yield from newest_first(ENVIRONMENT, 14, 2, _platform(facts), share=15)
-    yield from newest_first(ENVIRONMENT, 15, 3, _versions(facts), share=20)
-    yield from newest_first(ENVIRONMENT, 19, 6, _dependencies(facts), share=40)
-    yield from newest_first(ENVIRONMENT, 24, 6, _layouts(facts), share=40)
+    yield from newest_first(ENVIRONMENT, 14, 2, _platform(facts), share=15, counted=False)
+    yield from newest_first(ENVIRONMENT, 15, 3, _versions(facts), share=20, counted=False)
+    yield from newest_first(ENVIRONMENT, 19, 6, _dependencies(facts), share=40, counted=False)
+    yield from newest_first(ENVIRONMENT, 24, 6, _layouts(facts), share=40, counted=False)
 
 
 def _texts(facts: Facts) -> Iterator[tuple[int, str]]:

@@ -1,9 +1,10 @@
-"""Items from what was said: the focus, how each request ended, decisions, wishes, open points."""
+"""Items from what was said: decisions, the person's rules and wishes, open points, what was told on the way."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from lithify.core.digest import fences
@@ -11,16 +12,12 @@ from lithify.core.digest.gathering import Facts, Turn
 from lithify.core.digest.items import Entry, Item, newest_first
 from lithify.core.digest.labels import (
     ASKED,
-    ASSISTANT,
-    COMPLETED,
     CONTEXT,
     CUT,
-    FIRST_REQUEST,
-    FOCUS,
     ISSUES,
     USER,
 )
-from lithify.core.digest.shortening import one_line, shortened
+from lithify.core.digest.shortening import one_line
 
 _DECIDED = re.compile(
     r"(?i)\b(?:let'?s (?:use|go with|keep|switch|stick)|go(?:ing)? with|decided|decision|instead of|rather than|"
@@ -33,6 +30,17 @@ _WISHED = re.compile(
     r"(?i)\b(?:always|never|don'?t|do not|must(?: not)?|should(?: not|n'?t)?|make sure|ensure|please use|only use|"
     r"avoid|without|at least|at most|no need to)\b|不要|必須|必须|請務必|请务必|確保|确保|不能|避免"
 )
+_RULED = re.compile(
+    r"(?i)(?:^\W{0,8}|[,;:(–—-] ?|\b(?:please|and|but|or|you|we|must|should|to|also|then) )(?:always|never)\b|"
+    r"\b(?:from now on|going forward|MSRV|minimum supported|edition \d{4}|only use|use only|stick (?:to|with)|"
+    r"use [^.;\n]{1,60}?,? (?:not|never|instead of|rather than)|"
+    r"(?:keep|leave) [^.;\n]{1,60} (?:unchanged|untouched|intact|stable|as (?:it is|is|they are|before))|"
+    r"(?:don'?t|do not|must not) (?:ever )?(?:touch|edit|change|modify|rename|use|remove|delete|commit|push|break)|"
+    r"(?:rust|python|node(?:\.?js)?|go|java|ruby|php|typescript|django|react)(?: version)? ?(?:>=|≥)? ?v?\d+(?:\.\d+)*"
+    r"(?:\+| (?:or|and) (?:later|newer|above|higher|up))|at least (?:version|v\d|python|rust|node))\b|>= ?\d|"
+    r"\d\.\d{1,5}\+|从现在|從現在|始终|始終|总是|總是|永远|永遠"
+)
+_DEMANDED = re.compile(f"{_WISHED.pattern}|{_RULED.pattern[4:]}", re.I | re.M)
 _NO_WISH = re.compile(
     r"(?i)\b(?:you don'?t need|if you (?:don'?t|can'?t)|i don'?t know|should i|yet|for now|right now)\b"
 )
@@ -61,62 +69,40 @@ _WISHED_HINTS = (
     "always", "never", "don't", "dont ", "do not", "must", "should", "make sure", "ensure", "please use", "only use",
     "avoid", "without", "at least", "at most", "no need", "不", "必", "請", "请", "確", "确", "避",
 )  # fmt: skip
+_RULED_HINTS = (
+    *_WISHED_HINTS, "from now on", "going forward", "msrv", "minimum", "edition", "use ", "keep", "leave", "stick",
+    ">=", "≥", "+", "or later", "or newer", "or above", "or higher", "and up", "从", "從", "始", "总", "總", "永",
+)  # fmt: skip
 _BRIEF_REQUEST, _LONG_REQUEST = 600, 1500
+RULE_RANK, RULE_STEP = 3.1, 0.3
 _RECENT = 3
 _TELLING = 140
-_MANY_TURNS = 8
 _SPECIFIC = re.compile(r"\d|`")
 _MOST_TURNS, _MOST_SPOKEN, _MOST_SENTENCES = 300, 600, 200
 
 
 def items(facts: Facts) -> Iterator[Item]:
     """Everything the talk of a transcript gives, ranked."""
-    turns = [turn for turn in facts.turns if turn.request or turn.said]
-    turns = [turn for turn in turns if not turn.idle] or turns
+    turns = worth_telling(facts)
     if not turns:
         return
-    current = _current(turns)
-    yield from _focus(turns, current)
-    yield from _ended(turns, current)
     yield from _asked_back(turns[-1])
     recent = [each for turn in turns[-3:] for each in turn.said[-_RECENT:]]
     yield from newest_first(ISSUES, 9, 5, _open_points(recent), share=30)
     yield from newest_first(CONTEXT, 12, 1.5, islice(decisions(turns), _MOST_SENTENCES), share=40)
-    yield from wishes(turns, current)
-    yield from newest_first(CONTEXT, 23, 2, told_on_the_way(turns), share=30)
+    yield from (replace(wish, text=USER + wish.text) for wish in wishes(turns, current(turns)))
+    yield from newest_first(CONTEXT, 23, 2, told_on_the_way(turns), share=30, counted=False)
 
 
-def _current(turns: list[Turn]) -> Turn:
+def worth_telling(facts: Facts) -> list[Turn]:
+    """The turns that say something; mere greetings only where there is nothing else."""
+    turns = [turn for turn in facts.turns if turn.request or turn.said]
+    return [turn for turn in turns if not turn.idle] or turns
+
+
+def current(turns: list[Turn]) -> Turn:
     """The turn of the last request that names a task."""
     return next((turn for turn in reversed(turns) if not turn.trivial), turns[-1])
-
-
-def _focus(turns: list[Turn], current: Turn) -> Iterator[Item]:
-    if current.request:
-        yield Item(FOCUS, 0, current.position, USER + plain(current.request), share=170)
-    after = [turn.statement() for turn in turns if turn.position >= current.position]
-    at, said = next(((at, said) for at, said in reversed(after) if said), (0, ""))
-    if said:
-        yield Item(FOCUS, 1, at, ASSISTANT + prose(said), share=150)
-    if turns[-1] is not current and turns[-1].request and len(turns[-1].request) < 200:
-        yield Item(FOCUS, 2, turns[-1].position, USER + plain(turns[-1].request), share=40)
-    first = next((turn for turn in turns if not turn.trivial), current)
-    if first is not current and (len(first.request) > 400 or len(turns) > _MANY_TURNS):
-        request = shortened(one_line(plain(first.request)), 800)
-        yield Item(CONTEXT, 9, first.position, FIRST_REQUEST + request, share=60)
-
-
-def _ended(turns: list[Turn], current: Turn) -> Iterator[Item]:
-    """Each earlier request with where it ended."""
-    entries = []
-    for turn in turns[-_MOST_TURNS:]:
-        said = turn.statement()[1]
-        if turn.position >= current.position or not (said or not turn.trivial):
-            continue
-        request = "" if turn.trivial else shortened(one_line(plain(turn.request[:2000])), 400)
-        outcome = one_line(prose(said[:8000]))
-        entries.append(Entry(turn.position, outcome or request, request if outcome else ""))
-    yield from newest_first(COMPLETED, 10, 1.5, entries, share=60)
 
 
 def _asked_back(last: Turn) -> Iterator[Item]:
@@ -162,24 +148,48 @@ def told_on_the_way(turns: list[Turn]) -> Iterator[Entry]:
                 yield Entry(position, one_line(prose(text[:8000])))
 
 
-def wishes(turns: list[Turn], current: Turn) -> Iterator[Item]:
-    """What the person demanded, in their words; a brief current request stands in the focus already."""
+def wishes(turns: list[Turn], present: Turn) -> Iterator[Item]:
+    """What the person demanded, in their words: standing rules first. What a brief `present` request
+    wishes beside its rules stands in the focus already."""
+    rules: list[Entry] = []
     brief: list[Entry] = []
     long: list[Entry] = []
     for turn in reversed(turns[-_MOST_TURNS:]):
-        if (turn is current and len(turn.request) < _BRIEF_REQUEST) or len(brief) > _MOST_SENTENCES:
+        if len(brief) > _MOST_SENTENCES:
+            break
+        if not turn.named:
             continue
         found = [
             Entry(turn.position, each)
-            for each in _sentences(turn.request, _WISHED, _WISHED_HINTS)
+            for each in _sentences(turn.request, _DEMANDED, _RULED_HINTS)
             if not _NO_WISH.search(each)
         ]
         if len(turn.request) > _LONG_REQUEST:
             long.extend(found[:4])
         else:
-            brief.extend(found)
+            ruled = [each for each in found if is_rule(each.text)]
+            rules.extend(ruled)
+            if turn is not present or len(turn.request) >= _BRIEF_REQUEST:
+                brief.extend(each for each in found if each not in ruled)
+    yield from newest_first(CONTEXT, RULE_RANK, RULE_STEP, rules, share=60)
     yield from newest_first(CONTEXT, 11, 1, brief, share=40)
     yield from newest_first(CONTEXT, 21, 5, long, share=40)
+
+
+def is_rule(text: str) -> bool:
+    """Whether a sentence of the person's is a rule that stands: always, never, from now on, use this and not that."""
+    return not text.endswith(("?", "？")) and _RULED.search(text[:2000]) is not None
+
+
+def only_rules(turn: Turn) -> bool:
+    """Whether a brief request is nothing but rules."""
+    sentences = _BREAK.split(plain(turn.request)) if 0 < len(turn.request) < _BRIEF_REQUEST else []
+    return bool(sentences) and all(is_rule(sentence) for sentence in sentences)
+
+
+def is_wish(text: str) -> bool:
+    """Whether a sentence demands something."""
+    return _WISHED.search(text[:2000]) is not None and not _NO_WISH.search(text[:2000])
 
 
 def _sentences(text: str, cue: re.Pattern[str], hints: tuple[str, ...] = ()) -> Iterator[str]:

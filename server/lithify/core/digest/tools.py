@@ -99,16 +99,18 @@ def _command(use: Use, name: str, arguments: dict[str, Any]) -> str:
 
 
 def _run(use: Use, command: str, output: str) -> Iterator[Action]:
-    parsed = shell.parse(command)
+    line = shell.line(command)
+    parsed = line.parsed
     failed = failures.command_failed(use.failed, parsed, output)
     if failures.refused(output):
         yield Failure(use.position, use.name, command, output)
         return
-    effects = [] if failed else list(shell.effects(command, parsed))
+    # Of a line that failed, what it wrote before it ran anything is there all the same.
+    effects = list(line.written if failed and len(parsed) > 1 else () if failed else line.effects())
     for effect in effects:
         yield from _effect(use.position, effect, output)
-    silent = bool(effects) and ("*** Begin Patch" in command or len(effects) >= len(parsed))
-    yield CommandRun(use.position, command, output, failed, parsed, silent)
+    silent = not failed and line.silent(len(effects))
+    yield CommandRun(use.position, line.shown, output, failed, parsed, silent, use.output is not None)
     if command.startswith("git diff"):
         yield from _shown_diff(use.position, output)
 

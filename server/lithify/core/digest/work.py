@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lithify.core.digest import failures, shell
@@ -12,14 +13,17 @@ from lithify.core.digest.actions import CommandRun, Failure
 from lithify.core.digest.cleaning import clean, without_stamps
 from lithify.core.digest.gathering import Facts
 from lithify.core.digest.items import Entry, Item, newest_first
-from lithify.core.digest.labels import COMPLETED, COMPLETED_STATE, CONTEXT, FAILED, FAILING, ISSUES, REFUSED
+from lithify.core.digest.labels import COMPLETED, COMPLETED_STATE, CONTEXT, FAILED, FAILING, ISSUES, REFUSED, RUNS
 from lithify.core.digest.shortening import one_line, shortened
 from lithify.core.digest.talk import prose
 
 CHECK = re.compile(
     r"(?i)test|build|lint|check|mypy|ruff|tsc|compile|make|commit|push|install|migrate|deploy|release|format"
 )
+_EDIT = re.compile(r"(?i)\b(?:edit|replace|patch)")
+_ANY_EDIT = "\0\0"
 _MOST_FAILURES = 100
+_MOST_OUTCOMES = 600
 _LEAST_ORPHAN = 200
 _STATUS_LINE = re.compile(r"^<?/?(?:system|exited|returncode|output)\b[^\n]*>?$|^\(?no (?:content|output)\)?$", re.I)
 
@@ -33,13 +37,13 @@ class _Trouble:
     lasting: bool
 
 
-def items(facts: Facts) -> Iterator[Item]:
-    """Everything the work of a transcript gives, ranked."""
+def items(facts: Facts, earlier_runs: Mapping[str, int]) -> Iterator[Item]:
+    """Everything the work of a transcript gives, ranked; `earlier_runs` are passing runs that summaries tell of."""
     yield from _todos(facts)
-    yield from _commands(facts)
+    yield from _commands(facts, earlier_runs)
     yield from _errors(facts)
     yield from newest_first(CONTEXT, 14, 5, _refusals(facts), share=40)
-    yield from newest_first(CONTEXT, 27, 3, _findings(facts), share=25)
+    yield from newest_first(CONTEXT, 27, 3, _findings(facts), share=25, counted=False)
 
 
 def _todos(facts: Facts) -> Iterator[Item]:
@@ -55,17 +59,26 @@ def _todos(facts: Facts) -> Iterator[Item]:
     yield from newest_first(COMPLETED, 18, 2, done, share=20)
 
 
-def _commands(facts: Facts) -> Iterator[Item]:
-    """Commands that worked, the last run of each; what merely shows things is left out."""
-    last = {command_key(run.parsed): run for run in facts.commands}
+def _commands(facts: Facts, earlier_runs: Mapping[str, int]) -> Iterator[Item]:
+    """Commands that worked, the last run of each; what merely shows things is left out. Of a check stands how many
+    of its runs went well."""
+    keys = [command_key(run.parsed) for run in facts.commands]
+    answered = [(key, run) for key, run in zip(keys, facts.commands, strict=True) if run.answered]
+    passed = Counter(key for key, run in answered if not run.failed)
+    runs_by_key = dict(zip(keys, facts.commands, strict=True)) | dict(answered)
+    last = dict(sorted(runs_by_key.items(), key=lambda each: each[1].position))
     checks: list[Entry] = []
     others: list[Entry] = []
-    for run in last.values():
+    for nth, (key, run) in enumerate(last.items()):
         if not (run.failed or run.silent or shell.only_looks(run.parsed)):
             check = CHECK.search(run.command[:300]) is not None
-            (checks if check else others).append(Entry(run.position, run_with_outcome(run, check)))
+            old = nth < len(last) - _MOST_OUTCOMES
+            text = f"`{shown(run.command)}`" if old else run_with_outcome(run, check)
+            if check and (runs := passed[key] + earlier_runs.get(key, 0)) > 1:
+                text = f"{text} ({runs}{RUNS}"
+            (checks if check else others).append(Entry(run.position, text))
     yield from newest_first(COMPLETED, 13, 3, checks, share=35)
-    yield from newest_first(COMPLETED, 22, 5, others, share=25)
+    yield from newest_first(COMPLETED, 16, 6, others, share=25)
 
 
 def run_with_outcome(run: CommandRun, check: bool) -> str:
@@ -75,7 +88,12 @@ def run_with_outcome(run: CommandRun, check: bool) -> str:
     spoken = [shortened(line, 160) for line in lines if line and not _STATUS_LINE.match(line)]
     told = spoken[-2:] if check or len(spoken) < 2 else [spoken[0], spoken[-1]]
     outcome = one_line("\n".join(told))
-    return f"`{shortened(one_line(run.command), 200)}`" + (f": {outcome}" if outcome else "")
+    return f"`{shown(run.command)}`" + (f": {outcome}" if outcome else "")
+
+
+def shown(command: str) -> str:
+    """A command as it is quoted."""
+    return shortened(one_line(command), 200)
 
 
 def _errors(facts: Facts) -> Iterator[Item]:
@@ -109,8 +127,11 @@ def _failed(facts: Facts) -> dict[str, _Trouble]:
         found[command_key(run.parsed)] = _Trouble(run.position, text, CHECK.search(run.command[:300]) is not None)
     for failure in facts.failures[-_MOST_FAILURES:]:
         if not failures.refused(failure.output):
-            text = f"{_what(failure)}: {_why(failure.output)}"
-            found["\0" + failure.subject] = _Trouble(failure.position, text, False)
+            what, why = _what(failure), _why(failure.output)
+            key = "\0" + facts.files.spelling(failure.subject)
+            if not what and _EDIT.search(failure.output[:300]):
+                key = _ANY_EDIT
+            found[key] = _Trouble(failure.position, f"{what}: {why}" if what else why, False)
     return found
 
 
@@ -143,14 +164,17 @@ def _what(failure: Failure) -> str:
 
 
 def passed_at(facts: Facts) -> dict[str, int]:
-    """Where each command, program and changed path last went well."""
+    """Where each command, program and changed path last went well, and any edit at all: the answer to an edit whose
+    call is not in the transcript names no path."""
     passed: dict[str, int] = {}
     for run in facts.commands:
-        if not run.failed:
+        if run.answered and not run.failed:
             passed[command_key(run.parsed)] = run.position
             passed[shell.program(run.parsed)] = run.position
     for path, position in facts.changed_paths.items():
-        passed["\0" + path] = position
+        key = "\0" + facts.files.spelling(path)
+        passed[key] = max(position, passed.get(key, -1))
+        passed[_ANY_EDIT] = max(position, passed.get(_ANY_EDIT, -1))
     return passed
 
 

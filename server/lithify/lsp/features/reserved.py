@@ -13,12 +13,6 @@ from lithify.lsp.server import LithifyServer
 COMMANDS = (
     "lithify.apply_compaction",
     "lithify.discard_draft",
-    "lithify.extract_now",
-    "lithify.compact_buffer",
-    "lithify.search_memory",
-    "lithify.list_memory",
-    "lithify.show_memory",
-    "lithify.forget_memory",
     "lithify.compact_memory",
 )
 REQUESTS = ("lithify/sessionDocument", "lithify/listAgentSessions")

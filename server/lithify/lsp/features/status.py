@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
+from lithify.core.outcomes import LithifyError
 from lithify.core.projects import Project
 from lithify.lsp import convert, wire
 from lithify.lsp.server import LithifyServer
@@ -13,11 +15,12 @@ INTERVAL_SECONDS = 0.1
 
 
 class StatusNotifier:
-    """Sends `lithify/bufferStatusChanged`, at most ten a second for a project, the last state always."""
+    """Sends `lithify/bufferStatusChanged`, at most ten a second for a project, the last state always, none twice."""
 
     def __init__(self, server: LithifyServer) -> None:
         self._server = server
         self._told: dict[str, Project] = {}
+        self._last: dict[str, dict[str, Any]] = {}
         self._changed: set[str] = set()
         self._sending: dict[str, asyncio.Task[None]] = {}
 
@@ -35,14 +38,25 @@ class StatusNotifier:
         for project in list(self._told.values()):
             self.changed(project)
 
+    def look(self) -> None:
+        """Tells what changed without a word of this process: another window did something or ended, time passed."""
+        server = self._server
+        if server.client.buffer_status:
+            for folder in server.folders or (None,):
+                with suppress(LithifyError):
+                    self.changed(server.find_project(folder))
+            self.all_changed()
+
     async def _send(self, project: Project) -> None:
         """Sends until nothing has changed since, the pause after each one included: what comes then finds no task."""
         server = self._server
         try:
             while project.project_id in self._changed:
                 self._changed.discard(project.project_id)
-                status = await server.parts.status(project)
-                server.protocol.tell("lithify/bufferStatusChanged", convert.buffer_status(status, server.settings))
+                status = convert.buffer_status(await server.parts.status(project), server.settings)
+                if self._last.get(project.project_id) != status:
+                    self._last[project.project_id] = status
+                    server.protocol.tell("lithify/bufferStatusChanged", status)
                 await asyncio.sleep(INTERVAL_SECONDS)
         finally:
             del self._sending[project.project_id]
@@ -53,6 +67,7 @@ def register(server: LithifyServer) -> None:
     notifier = StatusNotifier(server)
     server.on_project_changed = notifier.changed
     server.on_all_changed = notifier.all_changed
+    server.on_look = notifier.look
 
     async def buffer_status(params: wire.BufferStatusParams) -> dict[str, Any]:
         status = await server.parts.status(server.find_project(params.project_uri))
