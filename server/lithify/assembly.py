@@ -153,7 +153,6 @@ class Lithify:
             while True:
                 try:
                     await self.watcher.look()
-                    await self.storage.run(self._feed)
                 except LithifyError as error:
                     logger.debug("The buffers cannot be looked at: %s", error.message)
                 except Exception as error:  # noqa: BLE001 - the next look may go well, and the log tells
@@ -186,10 +185,6 @@ class Lithify:
         except Exception as error:  # noqa: BLE001 - a status is answered whatever is broken
             nothing = ProjectCounts(waiting=0, records=0, recording=True)
             return buffer_status(project, BufferSize(0, 0), nothing, settings, problem=str(error))
-
-    def _feed(self, store: Store) -> None:
-        for project_id in store.events.waiting_projects():
-            store.events.feed(project_id, self._hooks.settings().buffer.ceiling_bytes)
 
 
 def _work(store: Store, project_id: str, purpose: Purpose, cooldown_ms: int) -> WorkStatus:

@@ -24,9 +24,9 @@ from pydantic import BaseModel, TypeAdapter
 from lithify.core.outcomes import FailureType, LithifyError
 from lithify.core.records import MemoryRecord
 from lithify.core.settings import Settings, read_settings, unknown_settings
-from lithify.lsp import serve, wire
+from lithify.lsp import convert, serve, wire
 from lithify.lsp.errors import response_error
-from lithify.lsp.features import memory, reserved
+from lithify.lsp.features import reserved
 from tests.support.raw_client import NEVER, WAIT_SECONDS, RawClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -303,7 +303,7 @@ def test_the_table_of_a_shape_names_all_its_keys(name: str, shape: type[BaseMode
 
 def test_the_table_of_a_record_names_all_its_keys() -> None:
     kept = MemoryRecord("id", "project", "error", "title", "summary", (), (), (), (), "now", "model", 1.0)
-    assert {key for row in rows("Record") for key in ticked(row[0])} == set(memory.record(kept))
+    assert {key for row in rows("Record") for key in ticked(row[0])} == set(convert.record(kept))
 
 
 # --- the conversation -----------------------------------------------------------------------------------------

@@ -35,6 +35,12 @@ LINES = st.sampled_from(
         '{"output":"FAILED","metadata":{"exit_code":1}}',
         "<system>Previous context has been compacted. Here is the compaction output:</system>",
         "continue",
+        "- (12 older left out)",
+        "- failing: `pytest`: 1 failed",
+        "- `pytest`: 3 passed (7 runs)",
+        "<important_context>\n- User: Never edit it.\n- first request: Build it",
+        "cat > a.py <<EOF\nx = 1\nEOF\npytest",
+        "Use this, not that. Python 3.11+ from now on.",
     ]
 )
 TEXTS = st.one_of(st.text(max_size=60), st.lists(LINES, max_size=6).map("\n".join))

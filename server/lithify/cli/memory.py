@@ -197,7 +197,7 @@ def _show(args: argparse.Namespace) -> int:
     record, roots = found
     if args.json:
         from lithify.cli.stored_text import print_json
-        from lithify.lsp.features.memory import record as wire_record
+        from lithify.lsp.convert import record as wire_record
 
         print_json(wire_record(record))
     else:
@@ -303,6 +303,6 @@ def _roots(store: Store) -> dict[str, str]:
 
 def _print_records(records: Sequence[MemoryRecord]) -> None:
     from lithify.cli.stored_text import print_json
-    from lithify.lsp.features.memory import record as wire_record
+    from lithify.lsp.convert import record as wire_record
 
     print_json({"records": [wire_record(one) for one in records]})

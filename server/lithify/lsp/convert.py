@@ -14,6 +14,7 @@ from lithify.core.conversation import Noop, Range
 from lithify.core.events import EventResult, EventSource, NewEvent
 from lithify.core.model_calls import ModelRequest, Usage
 from lithify.core.projects import Project
+from lithify.core.records import MemoryRecord
 from lithify.core.replies import Notice
 from lithify.core.settings import Settings
 from lithify.core.status import BufferStatus, WorkStatus
@@ -115,6 +116,26 @@ def _work(work: WorkStatus, enabled: bool, *, method: bool = False) -> dict[str,
         shown["lastError"] = work.run.last_error
     if method and work.run.last_method is not None:
         shown["lastMethod"] = work.run.last_method
+    return shown
+
+
+def record(one: MemoryRecord) -> dict[str, Any]:
+    """The wire's Record."""
+    shown: dict[str, Any] = {
+        "recordId": one.record_id,
+        "projectId": one.project_id,
+        "type": one.type,
+        "title": one.title,
+        "summary": one.summary,
+        "facts": list(one.facts),
+        "concepts": list(one.concepts),
+        "files": list(one.files),
+        "sourceEventIds": list(one.source_event_ids),
+        "createdAt": one.created_at,
+        "method": one.method,
+    }
+    if one.score is not None:
+        shown["score"] = one.score
     return shown
 
 

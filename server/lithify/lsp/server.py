@@ -158,7 +158,7 @@ class LithifyServer(LanguageServer):
             find_project=self.find_project,
             on_change=self._project_changed,
             on_trouble=self._all_changed,
-            on_look=lambda: self.on_look(),
+            on_look=self._looked,
             client=EditorClient(self.protocol) if self.client.complete else None,
         )
         self._parts = Lithify(hooks, dict(os.environ))
@@ -172,6 +172,10 @@ class LithifyServer(LanguageServer):
         """Called from the storage thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.on_project_changed, project)
+
+    def _looked(self) -> None:
+        """After each look at the buffers, on the event loop."""
+        self.on_look()
 
     def _all_changed(self) -> None:
         """Called from the storage thread."""

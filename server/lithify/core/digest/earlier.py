@@ -32,6 +32,7 @@ Bullet: TypeAlias = tuple[str, str]
 """A section and the text of one of its bullets."""
 
 _FOREIGN = ("This session is being continued from a previous conversation", "Context summary:")
+_CLOSING = "\nIf you need specific details from before compaction"
 _PLACEHOLDER = re.compile(
     r"(?:- )?(?:\[[^\]]*\](?:: ?\[[^\]]*\])?|\.\.\.[\w ]*\.\.\.)|[-*] \(?[Nn](?:one|/[Aa])\)?\.?|\(none\)"
 )
@@ -148,7 +149,7 @@ def _files(body: str) -> Iterator[tuple[str, str, str]]:
 
 def _parse_headed(found: Earlier, text: str) -> None:
     """A summary under headings, as other agents write them: each heading says where its lines go."""
-    text = text.partition("\nSummary:\n")[2] or text
+    text = (text.partition("\nSummary:\n")[2] or text).partition(_CLOSING)[0]
     headings = list(_HEADING.finditer(text))
     before = text[: headings[0].start()] if headings else text
     if not headings:

@@ -6,8 +6,7 @@ import base64
 from typing import Any
 
 from lithify.core.outcomes import LithifyError
-from lithify.core.records import MemoryRecord
-from lithify.lsp import wire
+from lithify.lsp import convert, wire
 from lithify.lsp.server import LithifyServer
 
 
@@ -43,7 +42,7 @@ def register(server: LithifyServer) -> None:
         found = await server.parts.storage.run(
             lambda store: store.memory.search(project.project_id, params.query, params.limit)
         )
-        return {"records": [record(one) for one in found]}
+        return {"records": [convert.record(one) for one in found]}
 
     async def list_memory(params: wire.ListMemory) -> dict[str, Any]:
         project = server.find_project(params.project_uri)
@@ -52,7 +51,7 @@ def register(server: LithifyServer) -> None:
             lambda store: store.memory.recent(project.project_id, params.limit + 1, before)
         )
         shown = found[: params.limit]
-        answer: dict[str, Any] = {"records": [record(one) for _, one in shown]}
+        answer: dict[str, Any] = {"records": [convert.record(one) for _, one in shown]}
         if len(found) > len(shown):
             answer["cursor"] = base64.urlsafe_b64encode(str(shown[-1][0]).encode()).decode()
         return answer
@@ -61,7 +60,7 @@ def register(server: LithifyServer) -> None:
         found = await server.parts.storage.run(lambda store: store.memory.find(params.record_id))
         if found is None:
             raise unknown(params.record_id)
-        return record(found)
+        return convert.record(found)
 
     async def forget(params: wire.RecordParams) -> dict[str, Any]:
         if not await server.parts.storage.run(lambda store: store.forget_record(params.record_id)):
@@ -77,26 +76,6 @@ def register(server: LithifyServer) -> None:
     protocol.on_command("lithify.forget_memory", wire.RecordParams, forget)
 
 
-def record(one: MemoryRecord) -> dict[str, Any]:
-    """The wire's Record."""
-    shown: dict[str, Any] = {
-        "recordId": one.record_id,
-        "projectId": one.project_id,
-        "type": one.type,
-        "title": one.title,
-        "summary": one.summary,
-        "facts": list(one.facts),
-        "concepts": list(one.concepts),
-        "files": list(one.files),
-        "sourceEventIds": list(one.source_event_ids),
-        "createdAt": one.created_at,
-        "method": one.method,
-    }
-    if one.score is not None:
-        shown["score"] = one.score
-    return shown
-
-
 def unknown(record_id: str) -> LithifyError:
     """The failure of naming a record that is not there."""
     return LithifyError(
@@ -109,10 +88,8 @@ def _before(cursor: str | None) -> int | None:
         return None
     try:
         number = int(base64.urlsafe_b64decode(cursor))
-        if 0 <= number < 1 << 63:
-            return number
-        raise ValueError(number)
     except ValueError:
-        raise LithifyError(
-            "invalid_params", "cursor: not one that lithify.list_memory gave; ask again without it"
-        ) from None
+        number = -1
+    if not 0 <= number < 1 << 63:
+        raise LithifyError("invalid_params", "cursor: not one that lithify.list_memory gave; ask again without it")
+    return number
