@@ -225,6 +225,11 @@ def test_writing_a_file_by_a_here_document_is_no_task_of_its_own() -> None:
     assert section("code_state", chat) == "<file>\nsrc/test.rs\nwritten:\nfn test() {}\n</file>"
 
 
+def test_making_a_folder_is_no_task_of_its_own() -> None:
+    chat = [*TASK, *used("bash", "", command="mkdir -p src/deep && cd src")]
+    assert section("completed_tasks", chat) == "- (none)"
+
+
 def test_tools_in_the_text_of_cline_are_understood() -> None:
     text = "I write it.\n<write_to_file>\n<path>a.html</path>\n<content>\n<p>hi</p>\n</content>\n</write_to_file>"
     assert section("code_state", [*TASK, said(text)]) == "<file>\na.html\nwritten:\n<p>hi</p>\n</file>"

@@ -63,6 +63,19 @@ def test_case_and_accents_make_no_difference(store: Store) -> None:
     assert (found(store, "cafe"), found(store, "migration")) == (["R1"], ["R1"])
 
 
+@pytest.mark.parametrize("query", ["数据库", "数据", "連接"])
+def test_words_of_a_script_without_blanks_are_found_inside_a_sentence(store: Store, query: str) -> None:
+    keep(store, draft("修复数据库連接超时", "因为连接池太小"), "R1")
+    keep(store, draft("数字签名", "据说"), "R2")
+    assert found(store, query) == ["R1"]
+
+
+def test_a_forgotten_record_of_such_a_script_is_found_no_more(store: Store) -> None:
+    keep(store, draft("修复数据库連接超时", "因为连接池太小"), "R1")
+    store.forget_record("R1")
+    assert found(store, "数据库") == []
+
+
 def test_a_word_of_the_title_counts_more_than_one_of_the_summary(store: Store) -> None:
     keep(store, draft("Something else", "pelican and more"), "R1")
     keep(store, draft("A pelican", "words and more"), "R2")
@@ -161,7 +174,10 @@ def test_searching_twenty_thousand_records_takes_less_than_a_second(store: Store
             " VALUES (?, ?, 'p1', 'decision', ?, ?, ?, '[]', '[]', '[]', 'model', '', '')",
             values,
         )
-        store._connection.execute("INSERT INTO memory_index (memory_index) VALUES ('rebuild')")
+        store._connection.execute(
+            "INSERT INTO memory_index (rowid, title, summary, facts, concepts, files)"
+            " SELECT number, title, summary, facts, concepts, files FROM memory_records"
+        )
     before = time.process_time()
     assert len(found(store, "common title word5 word6 word7", limit=50)) == 50
     assert time.process_time() - before < 1.0
@@ -352,7 +368,8 @@ def test_the_index_is_sound_after_merges_and_forgetting(store: Store) -> None:
     fill(store, 30)
     keep(store, draft("Title 3 zqsecret3zq", "anew"), "R99")
     store.forget_record("R5")
-    store._connection.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
+    store._connection.execute("INSERT INTO memory_index (memory_index) VALUES ('integrity-check')")
+    assert "R5" not in found(store, "Title", limit=100)
 
 
 # --- a database of the first schema ---------------------------------------------------------------------------

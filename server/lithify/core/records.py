@@ -17,6 +17,7 @@ SIMILARITY = 0.8
 """Records whose words overlap at least so much (Jaccard, over title, summary and facts) say the same thing."""
 
 _WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u9fff]+|[^\W\u0e00-\u0eff\u3040-\u9fff]+")
+_CHARACTER = re.compile(r"[\u0e00-\u0eff\u3040-\u9fff]")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u9fff]{3,}")
 
 
@@ -63,6 +64,17 @@ def words(title: str, summary: str, facts: Iterable[str]) -> frozenset[str]:
         found.remove(run)
         found.update(run[index : index + 2] for index in range(len(run) - 1))
     return frozenset(found)
+
+
+def searchable(text: str) -> str:
+    """The text with a blank around every character of scripts that put none between words: each can be found then, and
+    a run of them as a phrase."""
+    return text if text.isascii() else _CHARACTER.sub(r" \g<0> ", text)
+
+
+def search_words(query: str) -> list[str]:
+    """The words of a query in lower case, each once; a run of an unspaced script is one, its characters apart."""
+    return list(dict.fromkeys(" ".join(searchable(word.lower()).split()) for word in _WORD.findall(query)))
 
 
 def similarity(one: frozenset[str], other: frozenset[str]) -> float:

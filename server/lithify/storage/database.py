@@ -82,7 +82,7 @@ MIGRATIONS = (
     CREATE INDEX memory_records_alike ON memory_records (project_id, exact_key);
     CREATE INDEX record_events_by_event ON record_events (event_id);
     CREATE VIRTUAL TABLE memory_index USING fts5 (
-        title, summary, facts, concepts, files, content = 'memory_records', content_rowid = 'number',
+        title, summary, facts, concepts, files, content = '',
         tokenize = 'unicode61 remove_diacritics 2'
     );
     CREATE TABLE claims (

@@ -6,14 +6,23 @@ Methods that write work inside the caller's transaction, so that records and the
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from lithify.core.events import storable_json
-from lithify.core.records import SIMILARITY, MemoryRecord, RecordDraft, exact_key, merged, similarity, words
+from lithify.core.records import (
+    SIMILARITY,
+    MemoryRecord,
+    RecordDraft,
+    exact_key,
+    merged,
+    search_words,
+    searchable,
+    similarity,
+    words,
+)
 from lithify.storage.database import sound_text
 
 MAX_QUERY_WORDS = 32
@@ -26,7 +35,7 @@ CANDIDATES = 20
 WEIGHTS = "5.0, 2.0, 2.0, 3.0, 3.0"
 """What a hit in title, summary, facts, concepts and files counts for in the ranking (bm25)."""
 
-_WORD = re.compile(r"\w+")
+_INDEXED = ", ".join(f"searchable({column})" for column in ("title", "summary", "facts", "concepts", "files"))
 _COLUMNS = "r.record_id, r.project_id, r.type, r.title, r.summary, r.facts, r.concepts, r.files, r.created_at, r.method"
 
 
@@ -35,6 +44,7 @@ class MemoryStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        connection.create_function("searchable", 1, searchable, deterministic=True)
 
     def keep(self, project_id: str, draft: RecordDraft, new_id: str, created_at: str, method: str) -> str:
         """Keeps a draft: as a new record, or merged into one that says the same; the id of the record.
@@ -135,7 +145,7 @@ class MemoryStore:
     def _index(self, record_id: str) -> None:
         self._connection.execute(
             "INSERT INTO memory_index (rowid, title, summary, facts, concepts, files)"
-            " SELECT number, title, summary, facts, concepts, files FROM memory_records WHERE record_id = ?",
+            f" SELECT number, {_INDEXED} FROM memory_records WHERE record_id = ?",
             (record_id,),
         )
 
@@ -144,8 +154,7 @@ class MemoryStore:
         return (
             self._connection.execute(
                 "INSERT INTO memory_index (memory_index, rowid, title, summary, facts, concepts, files)"
-                " SELECT 'delete', number, title, summary, facts, concepts, files FROM memory_records"
-                " WHERE record_id = ?",
+                f" SELECT 'delete', number, {_INDEXED} FROM memory_records WHERE record_id = ?",
                 (record_id,),
             ).rowcount
             > 0
@@ -191,5 +200,4 @@ class MemoryStore:
 
 def match_expression(query: str) -> str:
     """A query as FTS5 takes it: its words, quoted and OR-ed, so that no text of a user can break the syntax."""
-    found = dict.fromkeys(word.lower() for word in _WORD.findall(query))
-    return " OR ".join(f'"{word}"' for word in list(found)[:MAX_QUERY_WORDS])
+    return " OR ".join(f'"{word}"' for word in search_words(query)[:MAX_QUERY_WORDS])

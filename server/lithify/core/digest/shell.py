@@ -51,10 +51,10 @@ class Line:
             yield from _of_words(words)
 
     def silent(self, effects: int) -> bool:
-        """Whether all the line did was to change so many files, which other actions tell."""
+        """Whether all the line did was to change so many files, which other actions tell, or to make ready for it."""
         if "*** Begin Patch" in self.shown:
             return effects > 0
-        return 0 < effects >= sum(1 for words in self.parsed if words[0] not in _GROUNDWORK)
+        return bool(self.parsed) and effects >= sum(1 for words in self.parsed if words[0] not in _GROUNDWORK)
 
 
 def line(command: str) -> Line:
