@@ -134,6 +134,12 @@ def test_rules_survive_any_number_of_compactions() -> None:
         assert "- User: Never edit migrations/." in context
 
 
+def test_rules_survive_in_one_long_chat() -> None:
+    context = section_of(digest(tasks(500), 1024), "important_context")
+    assert "- User: Keep the public URLs unchanged." in context
+    assert "- User: Never edit migrations/." in context
+
+
 # Commands and failures
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from lithify.core.events import (
     StoredEvent,
     buffer_line,
     project_id_of,
+    same_json,
     storable_json,
     stored_event,
 )
@@ -191,3 +193,20 @@ def test_an_entry_is_one_line_to_every_reader(separator: str) -> None:
     line = buffer_line("E", "/actor/a/project/p/", "note", storable_json({"content": f"a{separator}b é"}), "T", "vim")
     assert line.splitlines() == [line]
     assert json.loads(line)["body"]["content"] == f"a{separator}b é"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [('{"a":1,"b":[2]}', '{"b":[2],"a":1}', True), ('{"a":1}', '{"a":true}', False), ('{"a":1}', '{"a":1.0}', False)],
+)
+def test_json_says_the_same_whatever_the_order_of_keys(one: str, other: str, same: bool) -> None:
+    assert same_json(one, other) is same
+
+
+def test_private_spans_go_no_further_in_what_names_the_event_either() -> None:
+    secret = "<private>s3cret</private>"
+    made = stored_event(
+        replace(event({"type": "text", "content": ""}), surface=secret, actor_id=secret, session_id=secret), "p"
+    )
+    assert isinstance(made, StoredEvent)
+    assert "s3cret" not in repr(made)

@@ -135,3 +135,9 @@ def test_calls_in_anthropics_form_are_read() -> None:
 )
 def test_a_message_answers_the_calls_it_names(message: Message, ids: list[str]) -> None:
     assert answered_calls(message) == ids
+
+
+@pytest.mark.parametrize("arguments", ['{"x": NaN}', '{"x": -Infinity}', '{"x": 1e999}', "{", "[" * 100_000])
+def test_arguments_that_are_no_json_stand_as_their_text(arguments: str) -> None:
+    message = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": arguments}}]}
+    assert tool_calls(message)[0].arguments == arguments

@@ -366,3 +366,20 @@ async def test_numbers_that_json_does_not_know_are_refused_by_the_field_they_sta
     failure = await client.failure_of("nan")
     assert (failure.code, failure.type) == (-32602, "invalid_params")
     assert "settingsOverrides" in failure.message
+
+
+async def test_a_notification_does_not_overtake_the_request_before_it(client: RawClient) -> None:
+    """All of these leave in one piece: nothing is sent until we wait."""
+    open_session(client, "a", [])
+    client.ask("lithify/deleteSession", {"sessionId": "a"})
+    open_session(client, "a", conversation())
+    await client.request("lithify/getSession", {"sessionId": "a"})
+
+
+async def test_an_event_right_after_recording_was_switched_off_is_not_recorded(client: RawClient) -> None:
+    before = (await client.request("lithify/bufferStatus", {}))["entries"]
+    paused = client.ask_command("lithify.set_recording", {"enabled": False})
+    client.notify("lithify/didRecordEvents", {"events": [note()]})
+    await client.result_of(paused)
+    await client.command("lithify.set_recording", {"enabled": True})
+    assert (await client.request("lithify/bufferStatus", {}))["entries"] == before

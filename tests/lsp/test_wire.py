@@ -87,3 +87,20 @@ def test_unusable_folders_are_left_out_of_the_params_and_the_rest_stays() -> Non
     usable = {"rootUri": None, "workspaceFolders": [good], "processId": 1}
     assert with_usable_folders(params) == usable
     assert folders_of(usable) == ("file:///a",)
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["2026-07-01\ud80009:30:00Z", "2026-07-01\x0009:30:00Z", "2026-07-01X09:30:00Z", "2026-W27-3T09:30Z", "2026-07-01"],
+)
+def test_a_time_of_other_characters_is_none(time: str) -> None:
+    with pytest.raises(ValidationError, match="ISO 8601"):
+        wire.Event.model_validate(
+            {"sessionId": "s", "kind": "note", "body": {"type": "text", "content": ""}, "validTime": time}
+        )
+
+
+@pytest.mark.parametrize("time", ["2026-07-01T09:30:00Z", "2026-07-01t09:30z", "2026-07-01 09:30:00.5+02:00"])
+def test_a_time_with_an_offset_is_kept_as_it_stands(time: str) -> None:
+    event = {"sessionId": "s", "kind": "note", "body": {"type": "text", "content": ""}, "validTime": time}
+    assert wire.Event.model_validate(event).valid_time == time

@@ -264,8 +264,13 @@ def test_a_model_call_is_one_line_without_text(store: Store, tmp_path: Path) -> 
 
 def test_only_calls_that_no_user_asked_for_are_counted_as_background(store: Store) -> None:
     for at, asked in (("2026-01-01", False), ("2026-01-03", False), ("2026-01-03", True)):
-        store.note_model_call(ModelCall(at, "extraction", "offline", None, None, 10, 7, asked, "answered"))
+        store.note_model_call(ModelCall(at, "extraction", "editor", None, None, 10, 7, asked, "answered"))
     assert store.model_use_since("2026-01-02") == (1, 7)
+
+
+def test_calls_of_the_offline_model_cost_nothing_of_the_background_budget(store: Store) -> None:
+    store.note_model_call(ModelCall("2026-01-03", "extraction", "offline", None, None, 10, 7, False, "answered"))
+    assert store.model_use_since("2026-01-02") == (0, 0)
 
 
 def test_without_calls_the_background_used_nothing(store: Store) -> None:

@@ -187,16 +187,16 @@ class MemoryModel:
         return [one for one in self.questions if one["purpose"] == purpose]
 
 
-def answer_later(client: RawClient, model: Callable[[Json], Json], chance: Random, seconds: float = 0.1) -> None:
-    """Lets a model take its time, at most so many seconds, and every third time say nothing of use about a buffer."""
+def answer_later(client: RawClient, model: Callable[[Json], Json], chance: Random, useless: float = 1 / 3) -> None:
+    """Lets a model take up to a tenth of a second, and say nothing of use about so many of the buffers it is shown."""
 
     def later(question: Json) -> Any:
         answer = model(question)
-        if question["purpose"] == "buffer" and chance.random() < 1 / 3:
+        if question["purpose"] == "buffer" and chance.random() < useless:
             answer = {"text": "nothing of use"}
         asked = next(one for one in reversed(client.messages) if one.get("params") is question)
         reply = {"jsonrpc": "2.0", "id": asked["id"], "result": answer}
-        asyncio.get_running_loop().call_later(chance.uniform(0, seconds), client.send, reply)
+        asyncio.get_running_loop().call_later(chance.uniform(0, 0.1), client.send, reply)
         return NEVER
 
     client.answerers["lithify/complete"] = later

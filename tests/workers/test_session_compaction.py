@@ -118,7 +118,6 @@ STALE: dict[str, Callable[[Bench], None]] = {
     "it is shifted up": lambda bench: bench.splice(0, 1),
     "it is cut off": lambda bench: bench.splice(4, 6),
     "a key is added": lambda bench: bench.splice(3, 1, {**ten()[3], "id": "m3"}),
-    "keys change places": lambda bench: bench.splice(3, 1, dict(reversed(ten()[3].items()))),
     "the session is replaced": lambda bench: bench.open([user("others")] * 10),
     "the session is emptied": lambda bench: bench.open([]),
     "another compaction lands": lambda bench: bench.apply(bench.prepared(4, 7)) and None,

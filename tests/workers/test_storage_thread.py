@@ -30,6 +30,7 @@ class Disk:
         self.refuses_to_open: Exception | None = None
         self.refused_batch: list[Any] | None = None
         self.closed = False
+        self.replaced = False
 
     def open(self) -> Store:
         self.tries += 1
@@ -56,8 +57,12 @@ class Disk:
         self.done.extend(items)
         return [f"{item} done" for item in items]
 
+    def is_current(self) -> bool:
+        return not self.replaced
+
     def close(self) -> None:
         self.closed = True
+        self.replaced = False
 
 
 @pytest.fixture
@@ -482,3 +487,13 @@ async def test_after_the_end_nobody_waits_in_vain(thread: StorageThread[Any, Any
     thread.close(10)
     for waiting in (thread.handle("a"), thread.run(lambda _: None)):
         assert (await failure_of(waiting)).type == "storage_failed"
+
+
+def test_a_store_whose_file_was_deleted_is_opened_anew(
+    disk: Disk, start: Callable[..., StorageThread[Any, Any]]
+) -> None:
+    thread = start()
+    thread.submit(lambda store: cast(Any, store).note("one")).result(5)
+    disk.replaced = True
+    thread.submit(lambda store: cast(Any, store).note("two")).result(5)
+    assert (disk.closed, disk.done) == (True, ["one", "two"])

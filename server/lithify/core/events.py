@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from lithify.core.messages import utf8_length
 from lithify.core.outcomes import Rejected
-from lithify.core.privacy import scrub_body, scrub_value
+from lithify.core.privacy import scrub_body, scrub_text, scrub_value
 
 EventKind: TypeAlias = Literal["prompt", "tool_use", "session_summary", "note"]
 EventState: TypeAlias = Literal["waiting", "buffered", "extracted", "evicted"]
@@ -43,6 +43,8 @@ class NewEvent:
     parent_event_id: str | None = None
     content_hash: str | None = None
     source: EventSource = field(default_factory=EventSource)
+    id_given: bool = True
+    """Whether the client gave the id; a rejected event without one has none in its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,13 @@ def stored_event(event: NewEvent, project_id: str) -> StoredEvent | Rejected:
     return StoredEvent(
         event_id=event.event_id,
         project_id=project_id,
-        session_id=event.session_id,
-        actor_id=event.actor_id,
+        session_id=scrub_text(event.session_id),
+        actor_id=scrub_text(event.actor_id),
         kind=event.kind,
         body_json=body_json,
         valid_time=event.valid_time,
-        namespace=namespace_of(event.actor_id, project_id),
-        surface=event.surface,
+        namespace=namespace_of(scrub_text(event.actor_id), project_id),
+        surface=scrub_text(event.surface),
         parent_event_id=event.parent_event_id,
         content_hash=event.content_hash,
         source_json=_source_json(event.source),
@@ -121,6 +123,15 @@ def storable_json(value: Any) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":"))
     return text
+
+
+def same_json(one: str, other: str) -> bool:
+    """Whether two JSON texts say the same; the order of an object's keys says nothing."""
+    return one == other or _sorted(one) == _sorted(other)
+
+
+def _sorted(text: str) -> str:
+    return json.dumps(json.loads(text), sort_keys=True)
 
 
 def buffer_line(event_id: str, namespace: str, kind: str, body_json: str, timestamp: str, surface: str) -> str:

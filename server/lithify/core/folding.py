@@ -45,9 +45,14 @@ def sent_tokens(messages: Sequence[Message], fixed_bytes: int) -> int:
     return tokens_of_bytes(fixed_bytes + sum(map(_sent_bytes, messages)))
 
 
+def most_carried(room: int) -> int:
+    """Bytes of a summary that are carried into the next chunk: half the room, its own wrapping aside."""
+    return max(room, LEAST_CHUNK_BYTES) // 2 - _sent_bytes(summary_message((), ""))
+
+
 def carried(summary: str, room: int) -> Message:
     """The summary of what came before as the first message of the next chunk, cut in its middle to half the room."""
-    limit = max(room, LEAST_CHUNK_BYTES) // 2 - _sent_bytes(summary_message((), ""))
+    limit = most_carried(room)
     if utf8_length(summary) > limit:
         head, _ = _cut(summary, limit * 2 // 3)
         tail = summary[-(limit // 4) :]

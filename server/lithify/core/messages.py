@@ -166,6 +166,8 @@ def _decoded(arguments: Any) -> Any:
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments)
+        decoded = json.loads(arguments)
+        json.dumps(decoded, allow_nan=False)  # NaN and infinities, however they are written, are no JSON
     except (ValueError, RecursionError):
         return arguments
+    return decoded

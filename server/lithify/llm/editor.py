@@ -16,6 +16,12 @@ UNAVAILABLE = {
 }
 
 
+MOST_TOKENS = 1 << 53
+"""What is more is no count of tokens."""
+
+LONGEST_TIMEOUT_MS = 30 * 24 * 3600 * 1000
+
+
 class EditorError(Exception):
     """The client answered with an error: its `data.reason`, where it gave one, and its words."""
 
@@ -61,7 +67,7 @@ class EditorModel:
 
 
 async def _within(work: Awaitable[Any], timeout_ms: int) -> Any:
-    async with asyncio.timeout(timeout_ms / 1000):
+    async with asyncio.timeout(min(timeout_ms, LONGEST_TIMEOUT_MS) / 1000):
         return await work
 
 
@@ -114,4 +120,5 @@ def _string(value: Any) -> str | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
+    return value if is_count else None

@@ -42,6 +42,7 @@ def new_event(raw: Any, new_id: str, actor_id: str, client_name: str, now: str) 
         parent_event_id=event.parent_event_id,
         content_hash=event.content_hash,
         source=EventSource(source.surface, source.version, source.client_id, source.project_path),
+        id_given=event.event_id is not None,
     )
 
 

@@ -25,6 +25,7 @@ from lithify.lsp import errors
 from lithify.lsp.asking import ClientRequests
 from lithify.lsp.folders import with_usable_folders
 from lithify.lsp.framing import frame
+from lithify.lsp.inbox import Inbox
 from lithify.lsp.log import where
 from lithify.lsp.parsing import Unreadable, parse
 from lithify.lsp.running import MessageId, RunningRequests
@@ -55,6 +56,7 @@ class LithifyProtocol(LanguageServerProtocol):
         self._commands: dict[str, _Known] = {}
         self.running = RunningRequests(self._answer)
         self.asking = ClientRequests(self.send)
+        self.inbox = Inbox(self._take, lambda: self.running.started)
         self._initialized = False
         self.initialize_params: dict[str, Any] = {}
         self.on_initialize: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda _: None
@@ -82,6 +84,9 @@ class LithifyProtocol(LanguageServerProtocol):
 
     def receive(self, body: bytes) -> None:
         """One message body from the stream. Never raises: whatever it is, a request in it is answered."""
+        self.inbox.put(body)
+
+    def _take(self, body: bytes) -> None:
         message = parse(body)
         if isinstance(message, Unreadable):
             problem = f"the message cannot be read: {message.problem}"

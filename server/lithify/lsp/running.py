@@ -29,6 +29,8 @@ class RunningRequests:
         self._tasks: dict[asyncio.Task[None], MessageId] = {}
         self._cancellable: set[asyncio.Task[Any]] = set()
         self._tokens: dict[int | str, asyncio.Task[Any]] = {}
+        self.started = 0
+        """Requests ever begun."""
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -38,6 +40,7 @@ class RunningRequests:
     ) -> None:
         """Works on a request in a task of its own, and answers it. `token`: the progress token it came with, whose
         cancel may already be on its way."""
+        self.started += 1
         task = asyncio.ensure_future(self._run(message_id, work))
         self._tasks[task] = message_id
         if isinstance(token, (int, str)):

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lithify.lsp.features import compaction, configuration, events, memory, reserved, sessions, status
@@ -93,6 +94,8 @@ class Session:
         server = self.server
         writer = self._writer or connection
         server.protocol.set_writer(writer)
+        if isinstance(writer, PipeWriter):
+            writer.on_broken = partial(_stop_from_thread, asyncio.get_running_loop(), server)
         self.stream.after_data = Brake(server.backlog, connection).check
         watches = [
             asyncio.ensure_future(_end_with_stream(server, self.stream)),
@@ -106,6 +109,11 @@ class Session:
         await server.finish()
         writer.close()
         return code
+
+
+def _stop_from_thread(loop: asyncio.AbstractEventLoop, server: LithifyServer) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop has ended already
+        loop.call_soon_threadsafe(server.stop, 1)
 
 
 class _Refuse(asyncio.Protocol):

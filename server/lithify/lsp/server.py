@@ -119,6 +119,7 @@ class LithifyServer(LanguageServer):
 
     async def finish(self) -> None:
         """Ends what runs, and stores what is queued."""
+        self.protocol.inbox.take_all()
         for task in self._kept:
             task.cancel()
         if running := [*self.protocol.running.cancel_all(), *self._kept]:
@@ -148,7 +149,7 @@ class LithifyServer(LanguageServer):
         self.initial_settings = options if isinstance(options, dict) else {}
         info = params.get("clientInfo")
         name = info.get("name") if isinstance(info, dict) else None
-        self.client_name = name if isinstance(name, str) and name and _is_unicode(name) else "unknown"
+        self.client_name = name if isinstance(name, str) and name and wire.is_unicode(name) else "unknown"
         self.set_folders(folders_of(params))
         self.set_settings(settings)
         for unknown in unknown_settings(options):
@@ -231,12 +232,3 @@ def _client_options(options: Any) -> tuple[wire.ClientOptions, list[SettingProbl
     except ValidationError:
         expected = "an object with complete, bufferStatus and sessionChanged, each true or false"
         return wire.ClientOptions(), [SettingProblem("client", given, expected)]
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether a text can be stored: a lone half of a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -123,6 +123,8 @@ class PipeWriter:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.on_broken: Callable[[], None] = lambda: None
+        """Called on the writer's thread when the editor takes nothing any more."""
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="lithify-stdout", daemon=True)
         self._thread.start()
@@ -141,7 +143,8 @@ class PipeWriter:
             try:
                 _write_all(self._descriptor, data)
             except OSError:
-                return  # the editor is gone; the reader notices and ends the process
+                self.on_broken()
+                return
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

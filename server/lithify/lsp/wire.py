@@ -22,6 +22,12 @@ ULID_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 T = TypeVar("T")
 
 
+TIMESTAMP_PATTERN = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?([Zz]|[+-][0-9:]+)?\Z"
+)
+"""The characters an ISO 8601 timestamp is made of; whether they make a date is decided after that."""
+
+
 class Wire(BaseModel):
     """A shape on the wire; unknown keys are let through, since more may be added."""
 
@@ -41,11 +47,26 @@ def _ulid(text: str) -> str:
 
 def _timestamp(text: str) -> str:
     try:
-        parsed = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text.upper() if TIMESTAMP_PATTERN.match(text) else "")
     except ValueError:
         raise ValueError("must be an ISO 8601 date and time with an offset") from None
     if parsed.tzinfo is None:
         raise ValueError("must have an offset from UTC, such as Z or +02:00")
+    return text
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be stored: a lone half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unicode(text: str) -> str:
+    if not is_unicode(text):
+        raise ValueError("must not hold a lone half of a surrogate pair")
     return text
 
 
@@ -92,6 +113,7 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
 
 Ulid = Annotated[str, AfterValidator(_ulid)]
 ShortId = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+RecordId = Annotated[str, AfterValidator(_unicode), StringConstraints(min_length=1, max_length=128)]
 Timestamp = Annotated[str, AfterValidator(_timestamp)]
 ContentHash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-fA-F]{64}$")]
 Place = Annotated[str, AfterValidator(_place)]
@@ -252,7 +274,7 @@ class CompactUpToHere(_Compaction):
 class UndoCompaction(Wire):
     session_id: ShortId | None = None
     uri: str | None = None
-    compaction_id: str | None = None
+    compaction_id: RecordId | None = None
 
 
 class ProjectParams(Wire):
@@ -276,7 +298,7 @@ class ListMemory(Wire):
 class RecordParams(Wire):
     """`lithify.show_memory`, `lithify.forget_memory`."""
 
-    record_id: ShortId
+    record_id: RecordId
 
 
 class SetRecording(Wire):

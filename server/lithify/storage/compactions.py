@@ -10,7 +10,7 @@ import sqlite3
 
 from lithify.core import tool_groups
 from lithify.core.conversation import Range, kept_in_front
-from lithify.core.events import storable_json
+from lithify.core.events import same_json, storable_json
 from lithify.core.messages import Message
 from lithify.core.outcomes import LithifyError
 from lithify.core.sessions import Changed, CompactionRecord, NewCompaction, Undone
@@ -103,14 +103,15 @@ class CompactionStore:
     def _check_unchanged(self, session_id: str, current: list[dict[str, object]], new: NewCompaction) -> None:
         start, end = new.range.start, new.range.end
         stored = self._sessions.message_texts(session_id, start, end)
-        if stored != [storable_json(message) for message in new.before[start:end]]:
+        before = [storable_json(message) for message in new.before[start:end]]
+        if len(stored) != len(before) or not all(map(same_json, stored, before)):
             raise LithifyError(
                 "stale",
                 f"messages {start} to {end - 1} of session {session_id} changed while the summary was made; "
                 "nothing was written, compact again",
             )
-        before = {lone.call_id for lone in tool_groups.left_alone(new.before, start, end)}
-        late = [lone for lone in tool_groups.left_alone(current, start, end) if lone.call_id not in before]
+        alone_before = {lone.call_id for lone in tool_groups.left_alone(new.before, start, end)}
+        late = [lone for lone in tool_groups.left_alone(current, start, end) if lone.call_id not in alone_before]
         if late and not new.exact:
             raise LithifyError(
                 "stale",

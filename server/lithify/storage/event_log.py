@@ -25,6 +25,10 @@ Insert = Callable[[StoredEvent], bool]
 """Puts one event into the log within the transaction; False when its id is there already."""
 
 
+OPEN_BUFFERS = 64
+"""Buffers whose lock file is kept open; the one that was not used for longest is let go."""
+
+
 class EventLog:
     """The events of all projects of one data folder. Used from one thread; safe between processes."""
 
@@ -87,9 +91,11 @@ class EventLog:
 
     def buffer(self, project_id: str) -> Buffer:
         """The buffer of a project."""
-        if project_id not in self._buffers:
-            self._buffers[project_id] = Buffer(buffer_folder(self._data_dir, project_id))
-        return self._buffers[project_id]
+        buffer = self._buffers.pop(project_id, None) or Buffer(buffer_folder(self._data_dir, project_id))
+        self._buffers[project_id] = buffer  # the last one used is the last one in the dict
+        if len(self._buffers) > OPEN_BUFFERS:
+            self._buffers.pop(next(iter(self._buffers))).close()
+        return buffer
 
     def size(self, project_id: str) -> BufferSize:
         """What the project's buffer holds now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from lithify.core.model_calls import ModelCall
 from lithify.storage.compactions import CompactionStore
-from lithify.storage.database import open_database, transaction
+from lithify.storage.database import open_database, sound_text, transaction
 from lithify.storage.event_log import EventLog
 from lithify.storage.memory import MemoryStore
 from lithify.storage.paths import database_file
@@ -23,6 +24,8 @@ class Store:
 
     def __init__(self, connection: sqlite3.Connection, data_dir: Path, now: Callable[[], str]) -> None:
         self._connection = connection
+        self._path = database_file(data_dir)
+        self._inode = os.stat(self._path).st_ino
         connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten, not only let go
         self.events = EventLog(connection, data_dir, now)
         self.sessions = SessionStore(connection)
@@ -30,6 +33,13 @@ class Store:
         self.memory = MemoryStore(connection)
         self.pipeline = PipelineStore(connection)
         self.staging = Staging(connection, data_dir, self.events, self.memory, self.pipeline)
+
+    def is_current(self) -> bool:
+        """Whether the database's file is still the one that was opened, and not one that somebody deleted."""
+        try:
+            return os.stat(self._path).st_ino == self._inode
+        except OSError:
+            return False
 
     def transaction(self) -> AbstractContextManager[None]:
         """A write transaction around the block."""
@@ -44,7 +54,7 @@ class Store:
                 call.at,
                 call.purpose,
                 call.provider,
-                call.model,
+                sound_text(call.model),
                 call.host,
                 call.size_bytes,
                 call.tokens,

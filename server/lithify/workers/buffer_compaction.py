@@ -233,12 +233,7 @@ class BufferCompactor:
         elif outcome.method in ("model", "offline"):
             changed = breaker.Breaker()
         if changed.opened_at_ms is not None and state.breaker.opened_at_ms is None:
-            logger.warning(
-                "Buffer compaction of %s rests after %d failures; the last: %s",
-                project.root,
-                changed.failures,
-                outcome.problem,
-            )
+            logger.warning("Buffer compaction of %s rests after %d failures", project.root, changed.failures)
         method = outcome.method or state.last_method
         noted = RunState(changed, self._use.now(), outcome.problem, method, _counted_from(after, limits))
 

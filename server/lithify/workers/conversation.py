@@ -143,14 +143,16 @@ class _Folder:
         self.warnings: list[Notice] = []
         self.usage: Usage | None = None
 
-    def target_bytes(self) -> int:
-        return max(sum(map(counted_bytes, self.messages)) // TARGET_SHARE, LEAST_TARGET_BYTES)
+    def target_bytes(self, room: int | None = None) -> int:
+        """What the summary may take: a share of the range, and (folded) no more than is carried into the next part."""
+        share = sum(map(counted_bytes, self.messages)) // TARGET_SHARE
+        return max(share if room is None else min(share, folding.most_carried(room)), LEAST_TARGET_BYTES)
 
     def first_request(self, limit: int) -> ModelRequest:
         if folding.fits(self.messages, limit, self.fixed_bytes):
             return self._request(self.messages)
         room = folding.room_bytes(limit, self.fixed_bytes)
-        return self._request(folding.next_chunk(self.messages, room, None).messages)
+        return self._request(folding.next_chunk(self.messages, room, None).messages, room)
 
     async def answer(self, model: Model, progress: Progress) -> ModelReply:
         limit = self._workshop.limits.max_request_tokens
@@ -181,7 +183,7 @@ class _Folder:
             number += 1
             more = number + bool(chunk.rest) > total
             progress(f"Summarising part {number}" if more else f"Summarising part {number} of {total}")
-            reply = await self._ask(model, self._request(chunk.messages))
+            reply = await self._ask(model, self._request(chunk.messages, room))
             if isinstance(reply, ModelFailure) or not chunk.rest or not reply.text.strip():
                 break
             rest, carry = chunk.rest, folding.carried(reply.text, room)
@@ -196,7 +198,7 @@ class _Folder:
             self.usage = _added(self.usage, reply.usage)
         return reply
 
-    def _request(self, messages: Sequence[Message]) -> ModelRequest:
+    def _request(self, messages: Sequence[Message], room: int | None = None) -> ModelRequest:
         options, prompt = self._options, self._workshop.prompt
         return ModelRequest(
             purpose="conversation",
@@ -206,7 +208,7 @@ class _Folder:
             model=options.model,
             settings=options.settings,
             messages=tuple(messages),
-            target_bytes=self.target_bytes(),
+            target_bytes=self.target_bytes(room),
         )
 
 

@@ -241,9 +241,7 @@ class Extractor:
         if answer.counts:
             after = breaker.failed(state.breaker, self._now_ms(), self._settings().extraction.max_failures)
         if after.opened_at_ms is not None and state.breaker.opened_at_ms is None:
-            logger.warning(
-                "Extraction of %s rests after %d failures; the last: %s", project.root, after.failures, answer.problem
-            )
+            logger.warning("Extraction of %s rests after %d failures", project.root, after.failures)
         await self._note(project, RunState(after, self._use.now(), answer.problem, state.last_method))
 
     async def _note(self, project: Project, state: RunState) -> RunState:

@@ -78,17 +78,21 @@ class Ingestion:
         try:
             project = self._find_project(event.source.project_path)
         except LithifyError as error:
-            return EventResult(event.event_id, "rejected", f"source.projectPath: {error.message}")
+            return _rejected(event, f"source.projectPath: {error.message}")
         reason = self.refusal(store, event.kind, event.body, project)
         if reason is not None:
-            return EventResult(event.event_id, "rejected", reason)
+            return _rejected(event, reason)
         stored = stored_event(event, project.project_id)
         if isinstance(stored, Rejected):
-            return EventResult(event.event_id, "rejected", stored.reason)
+            return _rejected(event, stored.reason)
         if project.project_id not in projects:
             projects[project.project_id] = project
             store.events.note_project(project)
         return stored
+
+
+def _rejected(event: NewEvent, reason: str) -> EventResult:
+    return EventResult(event.event_id if event.id_given else None, "rejected", reason)
 
 
 def _tell_rejected(results: Sequence[EventResult]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 from lithify.core.agents import CompactionCommand, CompactionOptions, resolved_options
-from lithify.core.compaction_results import Preview, Summarised
+from lithify.core.compaction_results import Preview, Stats, Summarised
 from lithify.core.conversation import Noop
-from lithify.core.messages import Message
+from lithify.core.messages import Message, estimate_tokens
 from lithify.core.model_calls import ModelFailure
 from lithify.core.outcomes import LithifyError
 from lithify.core.sessions import Changed, NewCompaction, SessionInfo, Undone
@@ -138,7 +138,8 @@ class SessionCompactor:
                 self._keeper.found(store, session_id)
                 return store.compactions.apply(session_id, new)
 
-        return Compacted(compaction_id, summarised, await self._change(apply))
+        changed = await self._change(apply)
+        return Compacted(compaction_id, replace(summarised, stats=_with_growth(summarised, changed)), changed)
 
     async def _change(self, job: Callable[[Store], T]) -> T:
         """Runs a job that changes a session. One that is cancelled before it began changes nothing; one that has
@@ -151,11 +152,27 @@ class SessionCompactor:
             return job(store)
 
         changing: asyncio.Future[T] = asyncio.ensure_future(self._run(unless_cancelled))
-        try:
-            return await asyncio.shield(changing)
-        except asyncio.CancelledError:
-            cancelled.set()
-            return await changing
+        while True:
+            try:
+                return await asyncio.shield(changing)
+            except asyncio.CancelledError:
+                cancelled.set()
+                if changing.cancelled():
+                    raise
+
+
+def _with_growth(summarised: Summarised, changed: Changed) -> Stats:
+    """The figures with what came into the session while the model worked, on both sides alike."""
+    stats = summarised.stats
+    messages = len(changed.messages) - stats.messages_after
+    tokens = estimate_tokens(changed.messages)
+    return replace(
+        stats,
+        messages_before=stats.messages_before + messages,
+        messages_after=len(changed.messages),
+        tokens_before=stats.tokens_before + tokens - stats.tokens_after,
+        tokens_after=tokens,
+    )
 
 
 def _index_of(messages: list[Message], message_id: str, session_id: str) -> int:

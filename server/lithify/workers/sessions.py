@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lithify.core.events import EventSource, NewEvent, StoredEvent, storable_json, stored_event
+from lithify.core.events import EventSource, NewEvent, StoredEvent, same_json, storable_json, stored_event
 from lithify.core.messages import Message
 from lithify.core.outcomes import LithifyError, Rejected
 from lithify.core.projects import Project
@@ -273,7 +273,7 @@ def _stored_texts(messages: Sequence[Message]) -> list[str]:
 def _common_prefix(texts: Sequence[str], others: Sequence[str]) -> int:
     count = 0
     for one, other in zip(texts, others, strict=False):
-        if one != other:
+        if not same_json(one, other):
             break
         count += 1
     return count

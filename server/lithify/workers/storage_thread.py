@@ -192,6 +192,11 @@ class StorageThread(Generic[Item, Result]):
         return self._handle_items(store, [work.item for work in batch if isinstance(work, _Queued)])
 
     def _opened(self) -> Store:
+        """The store, opened anew where its file was deleted under it."""
+        if self._store is not None and not self._store.is_current():
+            logger.warning("The database was deleted while it was in use; it is made anew")
+            self._store.close()
+            self._store = None
         if self._store is None:
             self._store = self._open_store()
         return self._store

@@ -24,6 +24,8 @@ from lithify.core.messages import Message
 LEAST_TARGET_BYTES = 1024
 """The smallest digest that can say anything: a smaller target is taken for this one."""
 
+_TURN_BYTES, _LEAST_TURNS, _MOST_TURNS = 250, 300, 800
+
 
 def digest(messages: Sequence[Message], target_bytes: int) -> str:
     """The six sections of kimi-cli's compaction output, filled from messages, in at most `target_bytes` of UTF-8.
@@ -31,14 +33,16 @@ def digest(messages: Sequence[Message], target_bytes: int) -> str:
     Never raises on foreign shapes; targets under 1024 are taken for 1024.
     """
     facts = gather(act(read(messages)))
-    left_out = {**facts.left_out, COMPLETED: facts.left_out.get(COMPLETED, 0) + asked.passed_over(facts)}
-    return fill(_items(facts), max(target_bytes, LEAST_TARGET_BYTES), left_out)
+    target_bytes = max(target_bytes, LEAST_TARGET_BYTES)
+    most = min(max(target_bytes // _TURN_BYTES, _LEAST_TURNS), _MOST_TURNS)
+    left_out = {**facts.left_out, COMPLETED: facts.left_out.get(COMPLETED, 0) + asked.passed_over(facts, most)}
+    return fill(_items(facts, most), target_bytes, left_out)
 
 
-def _items(facts: Facts) -> list[Item]:
+def _items(facts: Facts, most: int) -> list[Item]:
     past = carrying.sift(facts)
     items = [
-        *asked.items(facts),
+        *asked.items(facts, most),
         *talk.items(facts),
         *work.items(facts, past.runs),
         *facts.files.items(),

@@ -39,11 +39,11 @@ _QUESTION = re.compile(
 _LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _LONG_FIRST = 400
 _MANY_TURNS = 8
-_MOST_TURNS = 300
+_RECENT = 100
 
 
-def items(facts: Facts) -> Iterator[Item]:
-    """Everything the requests of a transcript give, ranked."""
+def items(facts: Facts, most: int) -> Iterator[Item]:
+    """Everything the newest `most` requests of a transcript give, ranked, and the first one."""
     turns = worth_telling(facts)
     if not turns:
         return
@@ -51,14 +51,13 @@ def items(facts: Facts) -> Iterator[Item]:
     first = None if facts.continued else next((turn for turn in turns if not turn.trivial), None)
     yield from _focus(turns, current)
     yield from _first(first, current, len(turns))
-    yield from _ended(turns, current, first)
+    yield from _ended(turns[-most:], current, first)
 
 
-def passed_over(facts: Facts) -> int:
-    """How many requests are too many to be looked at: the oldest of a very long transcript, without
-    the first one, which is told."""
+def passed_over(facts: Facts, most: int) -> int:
+    """How many requests are older than the newest `most`, without the first one, which is told."""
     turns = worth_telling(facts)
-    over = sum(1 for turn in turns[:-_MOST_TURNS] if not turn.trivial)
+    over = sum(1 for turn in turns[:-most] if not turn.trivial)
     return over if facts.continued else max(over - 1, 0)
 
 
@@ -89,11 +88,11 @@ def _first(first: Turn | None, current: Turn, count: int) -> Iterator[Item]:
 def _ended(turns: list[Turn], current: Turn, first: Turn | None) -> Iterator[Item]:
     """Each earlier request with where it ended: among the completed ones only where the model came to an end."""
     ended, left = [], []
-    for turn in turns[-_MOST_TURNS:]:
+    for nth, turn in enumerate(reversed(turns)):
         said = turn.statement()[1]
         if turn.position >= current.position or not (said or not turn.trivial):
             continue
-        outcome = one_line(prose(said[:8000]))
+        outcome = one_line(prose(said[: 8000 if nth < _RECENT else 1500]))
         request = "" if turn.trivial else shortened(one_line(plain(turn.request[:2000])), 400)
         if (turn is first and not finished(turn)) or (not said and talk.only_rules(turn)):
             continue

@@ -77,7 +77,7 @@ class _Filling:
     def release(self) -> None:
         """Gives back the room the notices do not need; what is worth least makes room where they need more."""
         self.room = self._left()
-        for growth, last_rank in _LAST_ROUNDS:
+        for growth, last_rank in (_LAST_ROUNDS[0], _LAST_ROUNDS[-1]):
             self.round(growth, last_rank)
         self.room = self._left()
         self._last_ones()

@@ -79,6 +79,7 @@ _RECENT = 3
 _TELLING = 140
 _SPECIFIC = re.compile(r"\d|`")
 _MOST_TURNS, _MOST_SPOKEN, _MOST_SENTENCES = 300, 600, 200
+_MOST_FIRST_RULES = 100
 
 
 def items(facts: Facts) -> Iterator[Item]:
@@ -155,25 +156,33 @@ def wishes(turns: list[Turn], present: Turn) -> Iterator[Item]:
     brief: list[Entry] = []
     long: list[Entry] = []
     for turn in reversed(turns[-_MOST_TURNS:]):
-        if len(brief) > _MOST_SENTENCES:
+        if len(brief) > _MOST_SENTENCES or len(rules) > _MOST_SENTENCES:
             break
-        if not turn.named:
-            continue
-        found = [
-            Entry(turn.position, each)
-            for each in _sentences(turn.request, _DEMANDED, _RULED_HINTS)
-            if not _NO_WISH.search(each)
-        ]
+        found = list(_demands(turn, _DEMANDED))
         if len(turn.request) > _LONG_REQUEST:
             long.extend(found[:4])
-        else:
-            ruled = [each for each in found if is_rule(each.text)]
-            rules.extend(ruled)
-            if turn is not present or len(turn.request) >= _BRIEF_REQUEST:
-                brief.extend(each for each in found if each not in ruled)
+            continue
+        ruled = [each for each in found if is_rule(each.text)]
+        rules.extend(ruled)
+        if turn is not present or len(turn.request) >= _BRIEF_REQUEST:
+            brief.extend(each for each in found if each not in ruled)
+    first = (each for turn in turns[:-_MOST_TURNS] if len(turn.request) <= _LONG_REQUEST for each in _first_rules(turn))
+    rules.extend(islice(first, _MOST_FIRST_RULES))
     yield from newest_first(CONTEXT, RULE_RANK, RULE_STEP, rules, share=60)
     yield from newest_first(CONTEXT, 11, 1, brief, share=40)
     yield from newest_first(CONTEXT, 21, 5, long, share=40)
+
+
+def _demands(turn: Turn, cue: re.Pattern[str]) -> Iterator[Entry]:
+    """The sentences of a request that hold a cue; a summary's words are not the person's."""
+    if turn.named:
+        for sentence in _sentences(turn.request, cue, _RULED_HINTS):
+            if not _NO_WISH.search(sentence):
+                yield Entry(turn.position, sentence)
+
+
+def _first_rules(turn: Turn) -> Iterator[Entry]:
+    return (each for each in _demands(turn, _RULED) if is_rule(each.text))
 
 
 def is_rule(text: str) -> bool:

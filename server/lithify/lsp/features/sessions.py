@@ -159,9 +159,10 @@ def _after(cursor: str | None) -> tuple[str, str] | None:
     if cursor is None:
         return None
     try:
-        at, session_id = json.loads(base64.urlsafe_b64decode(cursor))
-        return str(at), str(session_id)
-    except (ValueError, TypeError):
-        raise LithifyError(
-            "invalid_params", "cursor: not one that lithify/listSessions gave; ask again without it"
-        ) from None
+        found = json.loads(base64.urlsafe_b64decode(cursor))
+    except (ValueError, RecursionError):
+        found = None
+    match found:
+        case [str(at), str(session_id)] if wire.is_unicode(at + session_id):
+            return at, session_id
+    raise LithifyError("invalid_params", "cursor: not one that lithify/listSessions gave; ask again without it")

@@ -1,0 +1,40 @@
+"""Messages of the editor, taken in the order in which they came."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+
+class Inbox:
+    """Hands messages on, one after the other.
+
+    After one that began work on a request the next one waits until that work has taken its first step, which puts its
+    storage work into the queue: so no later message overtakes a request.
+    """
+
+    def __init__(self, take: Callable[[bytes], None], requests_begun: Callable[[], int]) -> None:
+        self._take = take
+        self._requests_begun = requests_begun
+        self._waiting: deque[bytes] = deque()
+
+    def put(self, body: bytes) -> None:
+        """Takes a message body, at once where nothing waits before it."""
+        self._waiting.append(body)
+        if len(self._waiting) == 1:
+            self._go_on()
+
+    def take_all(self) -> None:
+        """Takes what still waits: the stream has ended."""
+        while self._waiting:
+            self._take(self._waiting.popleft())
+
+    def _go_on(self) -> None:
+        while self._waiting:
+            begun = self._requests_begun()
+            self._take(self._waiting[0])
+            self._waiting.popleft()
+            if self._waiting and self._requests_begun() != begun:
+                asyncio.get_running_loop().call_soon(self._go_on)
+                return
