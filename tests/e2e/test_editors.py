@@ -126,9 +126,9 @@ async def test_up_to_here_and_its_undo_leave_the_conversation_as_it_was(editor: 
 
 async def test_the_editor_is_told_the_status_that_it_can_also_ask_for(editor: Editor) -> None:
     await editor.request("lithify/recordEvents", {"events": [note()]})
-    status = await editor.request("lithify/bufferStatus", {})
-    told = [params for method, params in editor.told if method == "lithify/bufferStatusChanged"]
-    assert told[0].entries == status.entries == 1
+    async with asyncio.timeout(WAIT_SECONDS):
+        while 1 not in [params.entries for method, params in editor.told if method == "lithify/bufferStatusChanged"]:
+            assert (await editor.request("lithify/bufferStatus", {})).entries == 1
 
 
 async def test_nothing_pops_up_and_the_server_ends_with_code_zero(editor: Editor) -> None:

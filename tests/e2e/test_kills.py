@@ -37,6 +37,11 @@ KILLS = 52
 STARTING_SHARE = 0.2
 """How many of the kills come before the server has answered anything."""
 
+MOST_EVENTS = 80
+"""In one life, so that what is left at the end is extracted in a bounded time."""
+
+LAST_SECONDS = 60
+
 STARTING_SECONDS, WORKING_SECONDS = 0.5, 0.25
 
 OPTIONS: Json = {
@@ -91,7 +96,7 @@ class Lives:
         assert self.problems(strict=True) == []
         answer_later(client, MemoryModel(f"life{self.number}"), self.random)
         if is_last:
-            done = await client.command("lithify.extract_now", {})
+            done = await client.result_of(client.ask_command("lithify.extract_now", {}), LAST_SECONDS)
             assert done["remaining"] == 0
             return
         client.notify("workspace/didChangeConfiguration", {"settings": {"lithify": WORKING}})
@@ -106,9 +111,11 @@ class Lives:
             client.ask_command("lithify.compact_buffer", {})
         elif chance < 0.25:
             client.ask_command("lithify.extract_now", {})
-        else:
+        elif len(self.answered) < MOST_EVENTS * self.number:
             events = [note("x" * self.random.randrange(600)) for _ in range(self.random.randrange(1, 6))]
             self.answered.update(one["eventId"] for one in await record(client, *events))
+        else:
+            await client.request("lithify/bufferStatus", {})
 
     def _count(self, client: RawClient) -> None:
         told = client.received("lithify/bufferStatusChanged")

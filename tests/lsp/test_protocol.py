@@ -14,6 +14,7 @@ from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
 
 from lithify.core.outcomes import LithifyError
 from lithify.lsp import wire
+from lithify.lsp.inbox import Inbox
 from lithify.lsp.protocol import LithifyProtocol
 from lithify.lsp.server import LithifyServer
 
@@ -73,6 +74,8 @@ class Wired:
         self.protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     async def settle(self) -> None:
+        while len(self.protocol.inbox):
+            await asyncio.sleep(0)
         for _ in range(5):
             await asyncio.sleep(0)
 
@@ -238,3 +241,41 @@ async def test_a_failure_that_is_named_is_answered_with_its_type() -> None:
         "message": "it is busy",
         "data": {"type": "busy", "retryable": True},
     }
+
+
+async def test_no_message_overtakes_the_first_step_of_a_request_before_it() -> None:
+    order: list[str] = []
+
+    async def begin(body: bytes) -> None:
+        order.append(f"{body.decode()} begun")
+
+    def take(body: bytes) -> None:
+        order.append(f"{body.decode()} taken")
+        if body.startswith(b"request"):
+            tasks.append(asyncio.ensure_future(begin(body)))
+
+    tasks: list[asyncio.Task[None]] = []
+    inbox = Inbox(take, lambda: len(tasks))
+    for body in (b"request 1", b"note 2", b"request 3", b"note 4"):
+        inbox.put(body)
+    await asyncio.gather(*tasks)
+    while len(inbox):
+        await asyncio.sleep(0)
+    await asyncio.gather(*tasks)
+    assert order == [
+        "request 1 taken",
+        "request 1 begun",
+        "note 2 taken",
+        "request 3 taken",
+        "request 3 begun",
+        "note 4 taken",
+    ]
+
+
+async def test_at_the_end_of_the_stream_all_that_waits_is_taken() -> None:
+    taken: list[bytes] = []
+    inbox = Inbox(taken.append, lambda: len(taken))
+    for body in (b"1", b"2", b"3"):
+        inbox.put(body)
+    inbox.take_all()
+    assert taken == [b"1", b"2", b"3"]

@@ -102,5 +102,8 @@ def test_a_time_of_other_characters_is_none(time: str) -> None:
 
 @pytest.mark.parametrize("time", ["2026-07-01T09:30:00Z", "2026-07-01t09:30z", "2026-07-01 09:30:00.5+02:00"])
 def test_a_time_with_an_offset_is_kept_as_it_stands(time: str) -> None:
-    event = {"sessionId": "s", "kind": "note", "body": {"type": "text", "content": ""}, "validTime": time}
-    assert wire.Event.model_validate(event).valid_time == time
+    assert wire.Event.model_validate(noted(time)).valid_time == time
+
+
+def noted(time: str) -> dict[str, Any]:
+    return {"sessionId": "s", "kind": "note", "body": {"type": "text", "content": ""}, "validTime": time}

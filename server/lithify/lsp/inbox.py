@@ -18,11 +18,15 @@ class Inbox:
         self._take = take
         self._requests_begun = requests_begun
         self._waiting: deque[bytes] = deque()
+        self._holding = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
 
     def put(self, body: bytes) -> None:
-        """Takes a message body, at once where nothing waits before it."""
+        """Takes a message body, at once where nothing is to be waited for."""
         self._waiting.append(body)
-        if len(self._waiting) == 1:
+        if not self._holding:
             self._go_on()
 
     def take_all(self) -> None:
@@ -31,10 +35,10 @@ class Inbox:
             self._take(self._waiting.popleft())
 
     def _go_on(self) -> None:
-        while self._waiting:
+        self._holding = False
+        while self._waiting and not self._holding:
             begun = self._requests_begun()
-            self._take(self._waiting[0])
-            self._waiting.popleft()
-            if self._waiting and self._requests_begun() != begun:
+            self._take(self._waiting.popleft())
+            if self._requests_begun() != begun:
+                self._holding = True
                 asyncio.get_running_loop().call_soon(self._go_on)
-                return

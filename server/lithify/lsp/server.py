@@ -162,7 +162,10 @@ class LithifyServer(LanguageServer):
             on_look=self._looked,
             client=EditorClient(self.protocol) if self.client.complete else None,
         )
-        self._parts = Lithify(hooks, dict(os.environ))
+        try:
+            self._parts = Lithify(hooks, dict(os.environ))
+        except RuntimeError as error:  # a data folder in the home of somebody who is not there
+            return invalid_settings([SettingProblem("dataDir", settings.data_dir, f"a folder that can be ({error})")])
         self.keep(asyncio.ensure_future(self._parts.watch()))
         self._capabilities = params.get("capabilities")
         self.initialized.set()

@@ -15,7 +15,7 @@ def data_dir(configured: str | None, environment: Mapping[str, str]) -> Path:
     """The data folder: the setting `dataDir`, else LITHIFY_DATA_DIR, else the platform's user data folder."""
     named = configured or environment.get(DATA_DIR_VARIABLE)
     if named:
-        return Path(os.path.expanduser(named)).absolute()
+        return Path(named).expanduser().absolute()
     import platformdirs
 
     return Path(platformdirs.user_data_path("lithify", appauthor=False))
