@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from lithify.core.outcomes import LithifyError
 from lithify.lsp import convert, wire
 from lithify.lsp.server import LithifyServer
+
+T = TypeVar("T")
 
 
 def register(server: LithifyServer) -> None:
@@ -15,7 +19,7 @@ def register(server: LithifyServer) -> None:
 
     async def extract_now(params: wire.ProjectParams) -> dict[str, Any]:
         project = server.find_project(params.project_uri)
-        done = await server.parts.extractor.run(project, by_user=True)
+        done = await _to_the_end(server.parts.extractor.run(project, by_user=True))
         shown: dict[str, Any] = {"extracted": done.extracted, "records": done.records, "remaining": done.remaining}
         if done.method is not None:
             shown["method"] = done.method
@@ -25,7 +29,7 @@ def register(server: LithifyServer) -> None:
 
     async def compact_buffer(params: wire.ProjectParams) -> dict[str, Any]:
         project = server.find_project(params.project_uri)
-        done = await server.parts.buffer_compactor.run(project, by_user=True)
+        done = await _to_the_end(server.parts.buffer_compactor.run(project, by_user=True))
         shown: dict[str, Any] = {
             "sizeBefore": done.size_before,
             "sizeAfter": done.size_after,
@@ -74,6 +78,14 @@ def register(server: LithifyServer) -> None:
     protocol.on_command("lithify.list_memory", wire.ListMemory, list_memory)
     protocol.on_command("lithify.show_memory", wire.RecordParams, show)
     protocol.on_command("lithify.forget_memory", wire.RecordParams, forget)
+
+
+async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """The work's result; a cancel is answered with what is true of work that is kept piece by piece."""
+    try:
+        return await work
+    except asyncio.CancelledError:
+        raise LithifyError("cancelled", "the request was cancelled; what was finished before stays") from None
 
 
 def unknown(record_id: str) -> LithifyError:
