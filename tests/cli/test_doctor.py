@@ -355,7 +355,6 @@ def test_a_folder_that_cannot_be_made_is_told(place: Place) -> None:
     assert (code, mark, text.endswith(f"data cannot be made in {place.folder / 'sealed'}")) == (1, "fails", True)
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that refuses folders")
 def test_a_folder_on_a_file_system_that_takes_none_is_told(place: Place) -> None:
     ended = place.run("doctor", LITHIFY_DATA_DIR="/proc/nothing/data")
     code, mark, text = folder_of(ended)
