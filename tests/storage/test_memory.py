@@ -264,6 +264,13 @@ def test_records_with_nearly_the_same_words_are_one(store: Store) -> None:
     assert keep(store, draft("Tokens expire early", same), "R2") == "R1"
 
 
+def test_a_record_of_the_same_title_that_says_something_else_loses_nothing(store: Store) -> None:
+    keep(store, draft("Bug", "alpha in file one leaks"), "R1")
+    keep(store, draft("Bug", "zeta parser drops commas"), "R2")
+    (record,) = [one for _, one in store.memory.recent("p1", 10, None)]
+    assert (record.summary, record.facts) == ("zeta parser drops commas", ("alpha in file one leaks",))
+
+
 def test_records_with_other_words_are_two(store: Store) -> None:
     keep(store, draft("Tokens expire too early", "The token check compared local time with UTC"), "R1")
     assert keep(store, draft("Tokens expire early", "Redis evicts them when its memory is full"), "R2") == "R2"
@@ -282,13 +289,13 @@ def test_a_merged_record_has_the_later_summary_and_all_facts(store: Store) -> No
     keep(store, draft(summary="second", facts=("B", "c")), "R2")
     record = store.memory.find("R1")
     assert record is not None
-    assert (record.summary, record.facts) == ("second", ("a", "b", "c"))
+    assert (record.summary, record.facts) == ("second", ("a", "b", "first", "c"))
 
 
-def test_a_merged_record_is_found_by_its_new_words_and_no_more_by_its_old_ones(store: Store) -> None:
+def test_a_merged_record_is_found_by_its_new_words_and_by_its_old_ones(store: Store) -> None:
     keep(store, draft(summary="pelican"), "R1")
     keep(store, draft(summary="stork"), "R2")
-    assert (found(store, "stork"), found(store, "pelican")) == (["R1"], [])
+    assert (found(store, "stork"), found(store, "pelican")) == (["R1"], ["R1"])
 
 
 def test_merges_make_no_record_larger_than_a_limit(store: Store) -> None:

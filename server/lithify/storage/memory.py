@@ -13,6 +13,7 @@ from typing import Any
 
 from lithify.core.events import storable_json
 from lithify.core.records import (
+    MAX_FACT,
     SIMILARITY,
     MemoryRecord,
     RecordDraft,
@@ -161,8 +162,11 @@ class MemoryStore:
         )
 
     def _merge(self, into: MemoryRecord, draft: RecordDraft, updated_at: str) -> None:
-        """The later summary holds; facts, concepts and files come together."""
-        facts = merged(into.facts, draft.facts)[-MAX_FACTS:]
+        """The later summary holds; facts, concepts and files come together. An earlier summary that says something else
+        stays as a fact."""
+        said = words(into.title, into.summary, ())
+        other = similarity(said, words(draft.title, draft.summary, ())) < SIMILARITY
+        facts = merged(into.facts, [into.summary[:MAX_FACT]] if other else [], draft.facts)[-MAX_FACTS:]
         concepts = merged(into.concepts, draft.concepts)[-MAX_FACTS:]
         files = merged(into.files, draft.files, ignore_case=False)[-MAX_FACTS:]
         self._unindex(into.record_id)
