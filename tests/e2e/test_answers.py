@@ -367,7 +367,7 @@ async def test_a_notification_does_not_overtake_the_request_before_it(client: Ra
     open_session(client, "a", [])
     client.ask("lithify/deleteSession", {"sessionId": "a"})
     open_session(client, "a", conversation())
-    await client.request("lithify/getSession", {"sessionId": "a"})
+    assert (await client.request("lithify/getSession", {"sessionId": "a"}))["messages"] == conversation()
 
 
 async def test_an_event_right_after_recording_was_switched_off_is_not_recorded(client: RawClient) -> None:
