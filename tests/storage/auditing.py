@@ -22,11 +22,12 @@ class Found:
     places: Counter[str] = field(default_factory=Counter)
 
 
-def audit(data_dir: Path, *, healed: bool = True) -> list[str]:
+def audit(data_dir: Path, *, healed: bool = True, whole: bool = True, ordered: bool = True) -> list[str]:
     """What is wrong with "each accepted event in exactly one place, none extracted twice"; nothing, if all is well.
 
     `healed`: nothing may be left of steps that a crash cut in two. Without it an event's line may outlive the mark
-    that it is gone, and may come before the mark that it is there.
+    that it is gone, and may come before the mark that it is there. `whole`: nobody took lines away since the last look.
+    `ordered`: nobody ever put lines in or took some away, whose events got new lines behind the others.
     """
     wrong: list[str] = []
     with closing(sqlite3.connect(data_dir / "lithify.db")) as connection:
@@ -36,8 +37,11 @@ def audit(data_dir: Path, *, healed: bool = True) -> list[str]:
             wrong.append("the database is not sound")
     files = {project_id: _read(data_dir, project_id) for _, project_id, _ in events}
     for event_id, project_id, state in events:
-        wrong.extend(_judge(event_id, state, files[project_id].places[event_id], named[event_id], healed))
-    for project_id in files:
+        in_file = files[project_id].places[event_id]
+        wrong.extend(_judge(event_id, state, in_file, named[event_id], healed))
+        if whole and state == "buffered" and in_file == 0:
+            wrong.append(f"{event_id} should be in the buffer, and is nowhere")
+    for project_id in files if ordered else ():
         wrong.extend(_order(project_id, events, files[project_id]))
     if healed:
         wrong.extend(f"left over: {name}" for name in leftovers(data_dir))
@@ -53,8 +57,6 @@ def _judge(event_id: str, state: str, in_file: int, named: int, healed: bool) ->
     wrong = []
     if in_file > 1:
         wrong.append(f"{event_id} is in the buffer {in_file} times")
-    if state == "buffered" and in_file == 0:
-        wrong.append(f"{event_id} should be in the buffer, and is nowhere")
     if healed and state != "buffered" and in_file:
         wrong.append(f"{event_id} is {state}, and in the buffer")
     if named > 1:

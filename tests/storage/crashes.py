@@ -1,12 +1,15 @@
 """Processes that append events to a real data folder, and are killed while they do.
 
     python -m tests.storage.crashes write DATA_DIR MAKER COUNT BATCH    appends, and prints each answer
-    python -m tests.storage.crashes lines DATA_DIR                      one process killed at each line of the code
-    python -m tests.storage.crashes bytes DATA_DIR                      one process killed at each few bytes of a write
-    python -m tests.storage.crashes chat DATA_DIR                       one process killed at each few lines of a chat
+    python -m tests.storage.crashes lines FOLDER                        one process killed at each line of the code
+    python -m tests.storage.crashes bytes FOLDER                        one process killed at each few bytes of a write
+    python -m tests.storage.crashes lost FOLDER                         one process killed at each line while it heals
+    python -m tests.storage.crashes chat FOLDER                         one process killed at each few lines of a chat
     python -m tests.storage.crashes full DATA_DIR                       appends while the disk is full, then is not
 
-All but the first print JSON, one object a line: what was answered, and what a next process finds.
+All but the first print JSON, one object a line: what was answered, and what a next process finds. Each process that is
+killed has a data folder of its own in FOLDER: the first use of a buffer reads all lines of it, so that one that grows
+with every death would have no last line to be killed at.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from lithify.core.events import buffer_line
 from lithify.storage.store import open_store
 from tests.support.clock import Clock, Ids
 from tests.support.stores import CEILING_BYTES, Bench, buffer_file, buffered_ids, event, states
@@ -43,31 +47,34 @@ def write(data_dir: Path, maker: int, count: int, batch: int) -> None:
     store.close()
 
 
-def crash_at_every_line(data_dir: Path) -> None:
+def crash_at_every_line(folder: Path) -> None:
     """Kills a process at its first line of storage code, one at its second, and so on, until one comes through."""
     at, killed = 1, True
     while killed:
-        killed = _crash_of_events(data_dir, at, lambda at=at: sys.settrace(_killer(at)))  # type: ignore[misc]
+        killed = _crash_of_events(folder, at, lambda at=at: sys.settrace(_killer(at)))  # type: ignore[misc]
         at += 1
 
 
-def crash_within_a_write(data_dir: Path) -> None:
+def crash_within_a_write(folder: Path) -> None:
     """Kills a process when it has written so many bytes of its lines, the next when it has written a few more."""
     at, killed = 0, True
     while killed:
-        killed = _crash_of_events(data_dir, at, lambda at=at: _tear(at))  # type: ignore[misc]
+        killed = _crash_of_events(folder, at, lambda at=at: _tear(at))  # type: ignore[misc]
         at += STEP_BYTES
     for before_the_end in (1, 2):
-        _crash_of_events(data_dir, at + before_the_end, lambda at=-before_the_end: _tear(at))  # type: ignore[misc]
+        _crash_of_events(folder, at + before_the_end, lambda at=-before_the_end: _tear(at))  # type: ignore[misc]
 
 
-def crash_within_a_chat(data_dir: Path) -> None:
+def crash_within_a_chat(folder: Path) -> None:
     """Kills a process while it opens a session, the next a few lines later; what is said after its client came back."""
     at, killed = 1, True
     while killed:
+        data_dir = folder / str(at)
         session_id, said = f"chat {at}", [{**one, "content": f"{one['content']} {at}"} for one in CHAT]
 
-        def open_it(session_id: str = session_id, said: list[dict[str, Any]] = said, at: int = at) -> None:
+        def open_it(
+            data_dir: Path = data_dir, session_id: str = session_id, said: list[dict[str, Any]] = said, at: int = at
+        ) -> None:
             bench = Bench(data_dir, maker_of_ids=at)
             sys.settrace(_killer(at))
             bench.open(said, session_id)
@@ -81,6 +88,34 @@ def crash_within_a_chat(data_dir: Path) -> None:
         bench.store.close()
         _print({"kept": kept, "said": found, "expected": [one["content"] for one in said]})
         at += STEP_LINES
+
+
+def crash_while_healing(folder: Path) -> None:
+    """Kills processes at each line of the code that feeds events in again whose buffer was deleted, and takes over one
+    that only its line knows."""
+    at, killed = 1, True
+    while killed:
+        data_dir = folder / str(at)
+        store = open_store(data_dir, Clock())
+        store.events.accept([event(one) for one in ("E1", "E2")], CEILING_BYTES)
+        store.close()
+        buffer_file(data_dir).write_text(
+            buffer_line("E3", "/actor/ann/project/p1/", "note", "{}", "now", "hand") + "\n"
+        )
+
+        def heal(data_dir: Path = data_dir, at: int = at) -> str:
+            store = open_store(data_dir, Clock())
+            sys.settrace(_killer(at))
+            store.events.feed("p1", CEILING_BYTES)
+            sys.settrace(None)
+            return "done"
+
+        killed = _in_a_process(heal)[1]
+        store = open_store(data_dir, Clock())
+        store.events.feed("p1", CEILING_BYTES)
+        store.close()
+        _print({"states": states(data_dir), "buffer": buffered_ids(data_dir)})
+        at += 1
 
 
 def full_disk(data_dir: Path) -> None:
@@ -104,8 +139,9 @@ def _let_the_buffer_stop(data_dir: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 
 
-def _crash_of_events(data_dir: Path, number: int, arm: Callable[[], None]) -> bool:
+def _crash_of_events(folder: Path, number: int, arm: Callable[[], None]) -> bool:
     """Appends two events in a process that is armed; prints what is found after it. Whether it was killed."""
+    data_dir = folder / str(number)
     ids = [f"01{number:08d}{each:016d}" for each in range(2)]
 
     def append() -> str:
@@ -178,17 +214,18 @@ def _print(found: dict[str, Any]) -> None:
 
 def main(command: str, folder: str, *numbers: str) -> None:
     """Runs one of the commands."""
-    data_dir = Path(folder)
+    place = Path(folder)
     if command == "write":
-        write(data_dir, *map(int, numbers))
+        write(place, *map(int, numbers))
     else:
         commands = {
             "lines": crash_at_every_line,
             "bytes": crash_within_a_write,
+            "lost": crash_while_healing,
             "chat": crash_within_a_chat,
             "full": full_disk,
         }
-        commands[command](data_dir)
+        commands[command](place)
 
 
 if __name__ == "__main__":

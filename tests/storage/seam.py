@@ -9,7 +9,7 @@ from typing import Any
 
 from lithify.storage import system
 
-CALLS = ("open_file", "read", "write", "truncate", "fsync", "rename", "unlink")
+CALLS = ("open_file", "open_folder", "read", "write", "truncate", "fsync", "rename", "unlink")
 
 
 class Killed(BaseException):

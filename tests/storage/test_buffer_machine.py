@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from lithify.core.entries import Entry, read_lines, summary_entry
+from lithify.core.events import buffer_line
 from lithify.core.eviction import evict
 from lithify.core.pipeline import Purpose
 from lithify.core.records import RecordDraft
@@ -43,6 +45,10 @@ class BufferMachine(RuleBasedStateMachine):
         self.accepted: set[str] = set()
         self.records = 0
         self.broken: list[bytes] = []
+        self.tampered = False
+        """Whether somebody ever took lines away or put some in; then no line is where it is expected."""
+        self.whole = True
+        """Whether nobody did so since the last look."""
 
     def teardown(self) -> None:
         try:
@@ -66,6 +72,7 @@ class BufferMachine(RuleBasedStateMachine):
     def feed(self, process: int, at: int | None) -> None:
         with dying_at(at) as died:
             self.stores[process].events.feed(PROJECT, LOW_CEILING)
+            self.whole = True
         self._bury(process, died)
 
     @rule(process=processes, purpose=purposes)
@@ -86,6 +93,7 @@ class BufferMachine(RuleBasedStateMachine):
                 PROJECT, purpose, lambda free: free[: data.draw(st.integers(0, len(free)))]
             )
             assert others.isdisjoint(one.event_id for one in claimed)
+            self.whole = True
             self.claims[process, purpose] = claimed
         self._bury(process, died)
 
@@ -100,7 +108,7 @@ class BufferMachine(RuleBasedStateMachine):
         draft = RecordDraft("decision", f"Number{self.records}", f"word{self.records}", source_event_ids=covered)
         with dying_at(at) as died:
             extracted = self.stores[process].staging.extract(PROJECT, batch, [draft], "model", self.new_id, "now")
-            assert extracted == len(covered)
+            assert extracted == len(covered) or (self.tampered and extracted < len(covered))
             self.claims[process, "extraction"] = []
         self._bury(process, died)
 
@@ -118,8 +126,10 @@ class BufferMachine(RuleBasedStateMachine):
         with dying_at(at) as died:
             covered = {entry.event_id for entry in claimed}
             rest = [one for one in buffered_ids_found(self.data_dir) if one not in covered]
-            assert self.stores[process].staging.replace(PROJECT, covered, summaries)
-            assert buffered_ids_found(self.data_dir) == [*(one.event_id for one in summaries), *rest]
+            replaced = self.stores[process].staging.replace(PROJECT, covered, summaries)
+            assert replaced or self.tampered
+            if not self.tampered:
+                assert buffered_ids_found(self.data_dir) == [*(one.event_id for one in summaries), *rest]
             self.claims[process, "compaction"] = []
         self._bury(process, died)
 
@@ -132,10 +142,10 @@ class BufferMachine(RuleBasedStateMachine):
         if not claimed:
             return
         with dying_at(at) as died:
-            size = buffer_file(self.data_dir).stat().st_size
+            size = len(self._bytes())
             self.stores[process].staging.evict(PROJECT, evict(claimed))
             self.claims[process, "compaction"] = []
-            assert not buffer_file(self.data_dir).exists() or buffer_file(self.data_dir).stat().st_size <= size
+            assert len(self._bytes()) <= size or self.tampered
         self._bury(process, died)
 
     @precondition(lambda self: self.claims)
@@ -162,7 +172,7 @@ class BufferMachine(RuleBasedStateMachine):
 
     @invariant()
     def each_event_is_in_one_place(self) -> None:
-        assert audit(self.data_dir, healed=False) == []
+        assert audit(self.data_dir, healed=False, whole=self.whole, ordered=not self.tampered) == []
 
     @invariant()
     def what_was_accepted_is_known(self) -> None:
@@ -170,8 +180,7 @@ class BufferMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_nobody_can_read_is_kept(self) -> None:
-        file = buffer_file(self.data_dir)
-        lines = file.read_bytes().split(b"\n") if file.exists() else []
+        lines = self._bytes().split(b"\n")
         assert [one for one in self.broken if one not in lines] == []
 
     def _judge_the_end(self) -> None:
@@ -182,14 +191,18 @@ class BufferMachine(RuleBasedStateMachine):
         store.events.feed(PROJECT, CEILING_BYTES)
         assert store.staging.begin_extraction(PROJECT)
         batch = store.staging.claim(PROJECT, "extraction", lambda free: free)
-        assert audit(self.data_dir) == []
+        assert audit(self.data_dir, ordered=not self.tampered) == []
         assert set(states(self.data_dir).values()) <= {"buffered", "extracted", "evicted"}
         covered = tuple(event_id for entry in batch for event_id in entry.covered_ids)
         draft = RecordDraft("decision", "Last", "last", source_event_ids=covered)
         store.staging.extract(PROJECT, batch, [draft], "model", self.new_id, "now")
-        assert audit(self.data_dir) == []
+        assert audit(self.data_dir, ordered=not self.tampered) == []
         assert set(states(self.data_dir).values()) <= {"extracted", "evicted"}
         assert leftovers(self.data_dir) == []
+
+    def _bytes(self) -> bytes:
+        file = buffer_file(self.data_dir)
+        return file.read_bytes() if file.exists() else b""
 
     def _holder(self, purpose: Purpose) -> int | None:
         return next((process for process, held in self.claims if held == purpose), None)
@@ -200,6 +213,52 @@ class BufferMachine(RuleBasedStateMachine):
             self.stores[process].close()
             self.claims = {key: held for key, held in self.claims.items() if key[0] != process}
             self.stores[process] = open_store(self.data_dir, self.clock)
+
+
+class TamperedBufferMachine(BufferMachine):
+    """The same, with somebody who deletes, cuts and edits the file by hand."""
+
+    @rule()
+    def delete_the_file(self) -> None:
+        buffer_file(self.data_dir).unlink(missing_ok=True)
+        self._tampered()
+
+    @rule(share=st.floats(0, 1))
+    def cut_the_file(self, share: float) -> None:
+        if data := self._bytes():
+            os.truncate(buffer_file(self.data_dir), int(len(data) * share))
+            self._tampered()
+
+    @rule(data=st.data())
+    def break_a_line(self, data: st.DataObject) -> None:
+        """As an editor saves: into a new file, which takes the old one's name."""
+        lines = self._bytes().splitlines(keepends=True)
+        if lines:
+            number = data.draw(st.integers(0, len(lines) - 1))
+            lines[number] = lines[number][1:]
+            saved = buffer_file(self.data_dir).with_name("saved")
+            saved.write_bytes(b"".join(lines))
+            saved.replace(buffer_file(self.data_dir))
+            self._tampered()
+
+    @rule(namespace=st.sampled_from(("p1", "p2")))
+    def copy_a_line_in(self, namespace: str) -> None:
+        """A line of this project is an event from the next look on; one of another project is never."""
+        if data := self._bytes():
+            event_id = self.new_id()
+            line = buffer_line(
+                event_id, f"/actor/ann/project/{namespace}/", "note", "{}", "2026-01-02", "hand"
+            ).encode()
+            with buffer_file(self.data_dir).open("ab") as end:
+                end.write((b"" if data.endswith(b"\n") else b"\n") + line + b"\n")
+            self.tampered = True
+            if namespace != PROJECT:
+                self.broken.append(line)
+
+    def _tampered(self) -> None:
+        self.tampered, self.whole = True, False
+        lines = self._bytes().split(b"\n")
+        self.broken = [one for one in self.broken if one in lines]
 
 
 def buffered_ids_found(data_dir: Path) -> list[str]:
@@ -219,6 +278,7 @@ def entries_of(data_dir: Path) -> list[Entry]:
 
 
 TestBuffer = pytest.mark.timeout(300)(BufferMachine.TestCase)
-TestBuffer.settings = settings(
+TestTamperedBuffer = pytest.mark.timeout(300)(TamperedBufferMachine.TestCase)
+TestBuffer.settings = TestTamperedBuffer.settings = settings(
     max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from lithify.storage.store import open_store
 from tests.support.clock import Clock
-from tests.support.stores import CEILING_BYTES, buffer_file, buffered_ids, event, states
+from tests.support.stores import CEILING_BYTES, IN_MEMORY, buffer_file, buffered_ids, event, states
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 32
@@ -25,8 +26,8 @@ def started(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
-def found_by(command: str, data_dir: Path) -> list[dict[str, Any]]:
-    process = started(command, data_dir)
+def found_by(command: str, folder: Path) -> list[dict[str, Any]]:
+    process = started(command, folder)
     told, _ = process.communicate()
     assert process.returncode == 0
     return [json.loads(line) for line in told.splitlines()]
@@ -35,14 +36,20 @@ def found_by(command: str, data_dir: Path) -> list[dict[str, Any]]:
 # --- killed at a chosen place ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def at_every_line(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    return found_by("lines", tmp_path_factory.mktemp("lines"))
+def found_in_memory(command: str) -> list[dict[str, Any]]:
+    """In hundreds of data folders, which no power cut concerns."""
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        return found_by(command, Path(folder))
 
 
 @pytest.fixture(scope="module")
-def within_a_write(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    return found_by("bytes", tmp_path_factory.mktemp("bytes"))
+def at_every_line() -> list[dict[str, Any]]:
+    return found_in_memory("lines")
+
+
+@pytest.fixture(scope="module")
+def within_a_write() -> list[dict[str, Any]]:
+    return found_in_memory("bytes")
 
 
 def test_there_are_many_lines_to_be_killed_at(at_every_line: list[dict[str, Any]]) -> None:
@@ -73,8 +80,15 @@ def test_killed_within_a_write_the_state_is_true(within_a_write: list[dict[str, 
     assert {tuple(one["states"].values()) for one in within_a_write} == {("buffered", "buffered")}
 
 
-def test_killed_while_a_chat_is_opened_it_is_said_once_when_its_client_comes_back(tmp_path: Path) -> None:
-    found = found_by("chat", tmp_path)
+def test_killed_at_any_line_that_heals_a_buffer_the_next_process_finds_every_event_once() -> None:
+    found = found_in_memory("lost")
+    healed = {"states": {"E1": "buffered", "E2": "buffered", "E3": "buffered"}, "buffer": ["E3", "E1", "E2"]}
+    assert len(found) > 100
+    assert [one for one in found if one != healed] == []
+
+
+def test_killed_while_a_chat_is_opened_it_is_said_once_when_its_client_comes_back() -> None:
+    found = found_in_memory("chat")
     assert [one for one in found if not one["kept"] or one["said"] != one["expected"]] == []
 
 

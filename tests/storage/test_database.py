@@ -194,6 +194,19 @@ def test_a_migration_that_is_cut_off_leaves_nothing(path: Path) -> None:
     connection.close()
 
 
+def test_a_database_of_the_release_before_is_brought_up_to_date_with_all_it_holds(path: Path) -> None:
+    path.parent.mkdir()
+    script = "import sys; from pathlib import Path; import lithify.storage.database as d\n"
+    script += "d.MIGRATIONS = d.MIGRATIONS[:2]\nmade = d.open_database(Path(sys.argv[1]))\n"
+    script += "made.execute(\"INSERT INTO projects (project_id, root) VALUES ('p', '/p')\"); made.close()"
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+    connection = open_database(path)
+    found = connection.execute("SELECT root FROM projects").fetchall()
+    (index,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'events_buffered'").fetchone()
+    connection.close()
+    assert (found, index.endswith("WHERE state = 'buffered'")) == ([("/p",)], True)
+
+
 def newer(path: Path) -> None:
     connection = open_database(path)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")

@@ -201,6 +201,69 @@ def test_events_that_wait_are_fed_after_a_restart(tmp_path: Path) -> None:
     store.close()
 
 
+def test_an_event_larger_than_the_ceiling_waits_when_it_is_accepted(log: EventLog, tmp_path: Path) -> None:
+    assert [one.status for one in log.accept([event("E1", "x" * 2000)], 1024)] == ["stored"]
+    assert buffered_ids(tmp_path) == []
+
+
+def test_an_event_larger_than_the_ceiling_is_fed_alone_into_a_buffer_without_entries(
+    log: EventLog, tmp_path: Path
+) -> None:
+    log.accept([event("E1", "x" * 2000), event("E2")], 1024)
+    log.feed("p1", 1024)
+    assert states(tmp_path) == {"E1": "buffered", "E2": "waiting"}
+    assert accept(log, "E3", ceiling=1024) == ["stored"]
+
+
+def test_an_event_larger_than_the_ceiling_waits_until_the_buffer_holds_no_entry(
+    store: Store, log: EventLog, tmp_path: Path
+) -> None:
+    accept(log, "E1", ceiling=1024)
+    log.accept([event("E2", "x" * 2000), event("E3")], 1024)
+    log.feed("p1", 1024)
+    assert buffered_ids(tmp_path) == ["E1"]
+    extract_all(store)
+    log.feed("p1", 1024)
+    assert buffered_ids(tmp_path) == ["E2"]
+    extract_all(store)
+    log.feed("p1", 1024)
+    assert buffered_ids(tmp_path) == ["E3"]
+
+
+JUNK = b"no line of ours " * 100 + b"\n"
+
+
+def test_lines_that_are_no_entries_count_while_entries_are_there(log: EventLog, tmp_path: Path) -> None:
+    accept(log, "E1")
+    with buffer_file(tmp_path).open("ab") as file:
+        file.write(JUNK)
+    assert accept(log, "E2", ceiling=1024) == ["stored"]
+    log.feed("p1", 1024)
+    assert buffered_ids(tmp_path) == ["E1"]
+
+
+def test_lines_that_are_no_entries_do_not_keep_a_batch_up_to_the_ceiling_out(
+    store: Store, log: EventLog, tmp_path: Path
+) -> None:
+    accept(log, "E1")
+    with buffer_file(tmp_path).open("ab") as file:
+        file.write(JUNK)
+    extract_all(store)
+    assert accept(log, "E2", "E3", "E4", ceiling=ROOM_FOR_TWO) == ["stored"] * 3
+    log.feed("p1", ROOM_FOR_TWO)
+    assert (buffered_ids(tmp_path), buffer_file(tmp_path).stat().st_size) == (["E2", "E3"], len(JUNK) + ROOM_FOR_TWO)
+    log.feed("p1", ROOM_FOR_TWO)
+    assert buffered_ids(tmp_path) == ["E2", "E3"]
+    extract_all(store)
+    log.feed("p1", ROOM_FOR_TWO)
+    assert (buffered_ids(tmp_path), buffer_file(tmp_path).read_bytes().startswith(JUNK)) == (["E4"], True)
+
+
+def extract_all(store: Store) -> None:
+    batch = store.staging.claim("p1", "extraction", lambda free: free)
+    store.staging.extract("p1", batch, [], "model", lambda: "R", "now")
+
+
 def test_what_waits_is_counted(log: EventLog) -> None:
     accept(log, "E1", "E2", "E3", ceiling=ROOM_FOR_TWO)
     assert log.counts("p1").waiting == 1
@@ -316,7 +379,7 @@ def test_what_the_disk_said_is_told(log: EventLog, tmp_path: Path, refuse: type)
     error = log.disk_error("p1")
     assert error is not None
     assert error.startswith(str(buffer_file(tmp_path)))
-    assert error.endswith(("Is a directory", "File exists", "Not a directory"))
+    assert error.endswith(("it is a folder, where a file belongs; move it away, and Lithify goes on", "File exists"))
 
 
 @REFUSALS

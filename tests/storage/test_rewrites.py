@@ -84,7 +84,7 @@ def line(event_id: str) -> str:
 def test_a_rewrite_is_written_synced_renamed_and_its_folder_synced(buffer: Buffer) -> None:
     with buffer.held(), calls_noted() as calls:
         buffer.rewrite([b"{}"])
-    assert [name for name, _ in calls] == ["open_file", "write", "fsync", "rename", "open_file", "fsync"]
+    assert [name for name, _ in calls] == ["open_file", "write", "fsync", "rename", "open_folder", "fsync"]
 
 
 def test_the_folder_is_what_is_synced_after_the_rename(buffer: Buffer) -> None:
@@ -109,7 +109,7 @@ def test_the_bytes_are_whole_before_the_rename(buffer: Buffer, tmp_path: Path) -
 def test_without_lines_the_file_is_deleted_and_the_folder_synced(buffer: Buffer) -> None:
     with buffer.held(), calls_noted() as calls:
         buffer.rewrite([])
-    assert ([name for name, _ in calls], buffer.path.exists()) == (["unlink", "open_file", "fsync"], False)
+    assert ([name for name, _ in calls], buffer.path.exists()) == (["unlink", "open_folder", "fsync"], False)
 
 
 def test_to_delete_a_file_that_is_not_there_is_no_error(buffer: Buffer) -> None:

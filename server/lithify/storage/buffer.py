@@ -12,16 +12,22 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
 from lithify.core.entries import Line, read_lines
 from lithify.core.projects import BufferSize
 from lithify.storage import system
 from lithify.storage.locks import FileLock
+from lithify.storage.paths import NotAFile, open_private, require_file
 
 logger = logging.getLogger(__name__)
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""Inode, bytes and modification time of a buffer's file; zeros where there is none."""
 
 NEWLINE = b"\n"
 _HEAD_BYTES = 64  # holds the id of the first entry
@@ -46,14 +52,16 @@ class Buffer:
                 self._swept = system.sweep(self.path)
             yield
 
-    def append(self, lines: Iterable[str], ceiling_bytes: int) -> int:
+    def append(self, lines: Iterable[str], ceiling_bytes: int, *, afresh: bool = False) -> int:
         """Appends as many of the lines, in order, as fit under the ceiling; answers how many. Asks for no more lines
-        than one that does not fit.
+        than one that does not fit. `afresh`: the file holds no entry, so what else is in it does not count, and the
+        first line goes in however large it is.
 
         Either all of those are in the file afterwards, or none is and OSError is raised (disk full, no permission).
         """
         size, torn = self._end()
-        data, count = _fitting(lines, ceiling_bytes - size, NEWLINE if torn else b"")
+        room = ceiling_bytes if afresh else ceiling_bytes - size
+        data, count = _fitting(lines, room, NEWLINE if torn else b"", least=1 if afresh else 0)
         if count:
             descriptor = system.open_file(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             try:
@@ -70,8 +78,11 @@ class Buffer:
             return b""
 
     def lines(self) -> list[Line]:
-        """The lines of the file, in order. A line that is no entry is told in a warning, the first time it is seen."""
-        lines = read_lines(self.read())
+        """The lines of the file, in order."""
+        return read_lines(self.read())
+
+    def tell_broken(self, lines: Sequence[Line]) -> None:
+        """Warns of the lines that are no entries, the first time each of them is seen; never with its content."""
         broken = [(number, hash(line.data)) for number, line in enumerate(lines, 1) if line.entry is None]
         new = [number for number, told in broken if told not in self._told]
         if new:
@@ -83,7 +94,6 @@ class Buffer:
                 new[0],
             )
         self._told = {told for _, told in broken}
-        return lines
 
     def rewrite(self, lines: Sequence[bytes]) -> None:
         """Puts these lines in place of all others, in one rename that a crash cannot cut in two; with none of them
@@ -95,26 +105,29 @@ class Buffer:
             system.delete_durably(self.path)
         self._swept = True
 
-    def event_ids(self) -> set[str]:
-        """The ids of the entries in the file and of the events that summaries there cover; a torn line is none."""
-        found: set[str] = set()
-        for line in self.lines():
-            if line.entry is not None:
-                found.update((line.entry.event_id, *line.entry.covered_ids))
-        return found
-
-    def stamp(self) -> tuple[int, int, int]:
-        """Changes whenever the file does."""
+    def stamp(self) -> Stamp:
+        """Changes whenever the file does. Raises OSError; NotAFile where something else lies in its place."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
             return 0, 0, 0
+        if not stat.S_ISREG(status.st_mode):
+            raise NotAFile(self.path, status.st_mode)
         return status.st_ino, status.st_size, status.st_mtime_ns
+
+    def in_the_way(self) -> str | None:
+        """What lies in the place of the file or its lock, and is no file; None where nothing does."""
+        try:
+            require_file(self.path)
+            require_file(self.lock.path)
+        except NotAFile as error:
+            return str(error)
+        return None
 
     def size(self) -> BufferSize:
         """Bytes and entries now; counts only what was added since the last call. Needs no lock."""
         try:
-            with self.path.open("rb") as file:
+            with self._opened() as file:
                 status = os.fstat(file.fileno())
                 head = file.read(_HEAD_BYTES)
                 inode, head_before, counted, lines = self._counted
@@ -131,10 +144,13 @@ class Buffer:
         """Lets go of the lock's file."""
         self.lock.close()
 
+    def _opened(self) -> BinaryIO:
+        return os.fdopen(open_private(self.path, os.O_RDONLY), "rb")
+
     def _end(self) -> tuple[int, bool]:
         """The size of the file, and whether its last line is torn."""
         try:
-            with self.path.open("rb") as file:
+            with self._opened() as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(size - 1, 0))
                 return size, file.read(1) not in (NEWLINE, b"")
@@ -142,12 +158,12 @@ class Buffer:
             return 0, False
 
 
-def _fitting(lines: Iterable[str], room: int, prefix: bytes) -> tuple[bytes, int]:
+def _fitting(lines: Iterable[str], room: int, prefix: bytes, least: int) -> tuple[bytes, int]:
     pieces, size = [prefix], len(prefix)
     for line in lines:
         piece = line.encode() + NEWLINE
         size += len(piece)
-        if size > room:
+        if size > room and len(pieces) > least:
             break
         pieces.append(piece)
     return b"".join(pieces), len(pieces) - 1

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from lithify.storage.paths import FILE_MODE, make_private_folder
+from lithify.storage.paths import FILE_MODE, make_private_folder, require_file
 
 BUSY_TIMEOUT_SECONDS = 5.0
 POLL_SECONDS = 0.005
@@ -95,6 +95,13 @@ MIGRATIONS = (
         PRIMARY KEY (project_id, purpose)
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE INDEX events_buffered ON events (project_id) WHERE state = 'buffered';
+    """,
+    """
+    ALTER TABLE runs ADD COLUMN last_provider TEXT;
+    ALTER TABLE runs ADD COLUMN last_model TEXT;
+    """,
 )
 """The schema, step by step; `PRAGMA user_version` counts the steps taken. A step is never changed once released."""
 
@@ -109,6 +116,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     Commits survive the end of the process at any instruction; a power cut may take the last ones, never the file.
     """
     make_private_folder(path.parent)
+    require_file(path)  # by its name: to open and close it would give up locks that SQLite has on it in this process
     path.touch(mode=FILE_MODE)
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
     try:

@@ -2,28 +2,34 @@
 
 Order of operations, all under the project's buffer lock: the events are committed as `waiting`; the lines that fit
 are appended to the buffer in one write; those events are committed as `buffered`. A process that dies between the
-last two leaves events that are both `waiting` and in the file: whoever holds the lock next marks them first.
+last two leaves events that are both `waiting` and in the file: whoever holds the lock next marks them first. Events
+whose lines somebody took away are `buffered` and nowhere: they wait again (`settling`).
 Where the disk refuses the lock or the buffer, the events are committed all the same, and wait.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from itertools import takewhile
 from pathlib import Path
+from typing import Literal, TypeAlias
 
-from lithify.core.events import EventResult, StoredEvent, buffer_line
+from lithify.core.events import EventResult, StoredEvent
 from lithify.core.projects import BufferSize, Project, ProjectCounts
-from lithify.storage.buffer import Buffer
+from lithify.storage.buffer import Buffer, Stamp
 from lithify.storage.database import sound_text, transaction
+from lithify.storage.event_rows import EventRows
 from lithify.storage.locks import LockUnavailable
-from lithify.storage.paths import buffer_folder
+from lithify.storage.paths import NotAFile, buffer_folder
+from lithify.storage.settling import Settlement, Settler, shrank
+from lithify.storage.troubles import Trouble, Troubles
 
 Insert = Callable[[StoredEvent], bool]
 """Puts one event into the log within the transaction; False when its id is there already."""
 
+Care: TypeAlias = Literal["append", "look", "feed"]
+"""For what a buffer is taken, from the least care in looking for lost lines to the most (see `EventLog._in_doubt`)."""
 
 OPEN_BUFFERS = 64
 """Buffers whose lock file is kept open; the one that was not used for longest is let go."""
@@ -36,10 +42,12 @@ class EventLog:
         self._connection = connection
         self._data_dir = data_dir
         self._now = now
+        self._rows = EventRows(connection)
+        self._settler = Settler(connection, self._rows, now)
         self._buffers: dict[str, Buffer] = {}
-        self._left_waiting: dict[str, tuple[str, object]] = {}
-        self._disk_errors: dict[str, str] = {}
-        self._rewrite_errors: dict[str, str] = {}
+        self._settled: dict[str, Stamp] = {}  # what a file was when its lines and the database last agreed
+        self._left_waiting: dict[str, tuple[str, Stamp]] = {}
+        self.troubles = Troubles()
 
     def accept(self, events: Sequence[StoredEvent], ceiling_bytes: int) -> list[EventResult]:
         """Stores the events and stages them in their buffers, in order; what became of each, in the same order.
@@ -62,32 +70,34 @@ class EventLog:
         `staged` receives the ids that were; the others wait, because the ceiling is reached or the disk refuses.
         Raises only what the block or the transaction raises: after the commit nothing can fail any more.
         """
-        with self._buffer_held(project_id) as buffer:
+        with self._buffer_held(project_id, "append") as buffer:
             with transaction(self._connection):
-                inserter = _Inserter(self._connection, self._now())
-                yield inserter.insert
+                now = self._now()
+                yield lambda event: self._rows.insert(event, now)
             if buffer is not None:
                 fed = self._feed(project_id, buffer, ceiling_bytes)
                 if staged is not None:
                     staged.update(fed)
 
     def feed(self, project_id: str, ceiling_bytes: int) -> None:
-        """Stages waiting events of a project as far as there is room."""
-        with self._buffer_held(project_id) as buffer:
+        """Stages waiting events of a project as far as there is room; those first whose lines somebody took away.
+
+        Into a buffer that holds no entry the first one goes however large it is, and lines that are no entries do not
+        count: else what can never fit would hold up all that comes after it.
+        """
+        with self._buffer_held(project_id, "feed") as buffer:
             if buffer is not None:
-                self._feed(project_id, buffer, ceiling_bytes)
+                self._feed(project_id, buffer, ceiling_bytes, afresh=not self._rows.any_buffered(project_id))
 
     def waiting_projects(self) -> list[str]:
-        """The projects that have events outside their buffer."""
-        rows = self._connection.execute("SELECT DISTINCT project_id FROM events WHERE state = 'waiting'")
-        return [row[0] for row in rows]
+        """The projects that have events outside their buffer, or events whose lines may have been taken away."""
+        waiting = self._rows.projects_waiting()
+        others = set(self._rows.projects_buffered()).difference(waiting)
+        return [*waiting, *(project_id for project_id in sorted(others) if self._may_lack_lines(project_id))]
 
     def waiting_ids(self, project_id: str) -> set[str]:
         """The events of a project that are outside its buffer."""
-        rows = self._connection.execute(
-            "SELECT event_id FROM events WHERE project_id = ? AND state = 'waiting'", (project_id,)
-        )
-        return {row[0] for row in rows}
+        return self._rows.waiting(project_id)
 
     def buffer(self, project_id: str) -> Buffer:
         """The buffer of a project."""
@@ -98,8 +108,15 @@ class EventLog:
         return buffer
 
     def size(self, project_id: str) -> BufferSize:
-        """What the project's buffer holds now."""
-        return self.buffer(project_id).size()
+        """What the project's buffer holds now; nothing, and a disk error, where it cannot be read."""
+        buffer = self.buffer(project_id)
+        try:
+            found = buffer.size()
+        except OSError as error:
+            self._note(project_id, "size", buffer, error)
+            return BufferSize(0, 0)
+        self.troubles.over(project_id, "size")
+        return found
 
     def counts(self, project_id: str) -> ProjectCounts:
         """What the database holds of a project."""
@@ -117,28 +134,35 @@ class EventLog:
         return row is None or bool(row[0])
 
     def disk_error(self, project_id: str) -> str | None:
-        """What the disk said when it last refused the project's buffer; None when it took it."""
-        return self._disk_errors.get(project_id) or self._rewrite_errors.get(project_id)
+        """What the disk said when it last refused something of the project's, until it takes that again; or what lies
+        in the buffer's place now. None when nothing is wrong."""
+        return self.troubles.of(project_id) or self.buffer(project_id).in_the_way()
 
     @contextmanager
     def working(self, project_id: str) -> Iterator[Buffer]:
-        """The project's buffer, locked and healed, for the work of a worker. Raises OSError, which is the project's
-        disk error from then on: a lock not had until it is had, a rewrite refused until one succeeds."""
+        """The project's buffer, locked, for the work of a worker, which settles it. Raises OSError, which is the
+        project's disk error from then on: a lock not had until it is had, a rewrite refused until one succeeds."""
         buffer = self.buffer(project_id)
         try:
             with buffer.held():
-                self.heal(project_id, buffer)
+                self.troubles.over(project_id, "lock")
                 yield buffer
-        except LockUnavailable as error:
-            self._disk_errors[project_id] = _told(buffer, error)
-            raise
         except OSError as error:
-            self._rewrite_errors[project_id] = _told(buffer, error)
+            self._note(project_id, "lock" if isinstance(error, LockUnavailable) else "rewrite", buffer, error)
             raise
+
+    def settle(self, project_id: str, buffer: Buffer) -> Settlement:
+        """What the buffer's lines are, once the database says the same as they do. Needs the buffer's lock."""
+        stamp = buffer.stamp()
+        found = self._settler.settle(project_id, buffer.path, buffer.lines())
+        buffer.tell_broken(found.lines)
+        self._settled[project_id] = stamp
+        return found
 
     def note_rewritten(self, project_id: str) -> None:
         """The disk took a rewrite of the project's buffer."""
-        self._rewrite_errors.pop(project_id, None)
+        self.troubles.over(project_id, "rewrite")
+        self._settled[project_id] = self.buffer(project_id).stamp()
 
     def note_project(self, project: Project) -> None:
         """Remembers where a project's root lies."""
@@ -161,117 +185,81 @@ class EventLog:
             buffer.close()
 
     @contextmanager
-    def _buffer_held(self, project_id: str) -> Iterator[Buffer | None]:
+    def _buffer_held(self, project_id: str, care: Care) -> Iterator[Buffer | None]:
         """The project's buffer, locked and healed, for the block; None where the disk refuses that."""
         buffer = self.buffer(project_id)
         with ExitStack() as stack:
-            yield buffer if self._taken(project_id, buffer, stack) else None
+            yield buffer if self._taken(project_id, buffer, stack, care) else None
 
-    def _taken(self, project_id: str, buffer: Buffer, stack: ExitStack) -> bool:
+    def _taken(self, project_id: str, buffer: Buffer, stack: ExitStack, care: Care) -> bool:
         try:
             stack.enter_context(buffer.held())
-            self.heal(project_id, buffer)
+            self.troubles.over(project_id, "lock")
+            self._heal(project_id, buffer, care)
         except OSError as error:
-            self._disk_errors[project_id] = _told(buffer, error)
+            self._note(project_id, "lock" if isinstance(error, LockUnavailable) else "append", buffer, error)
             return False
         return True
 
-    def _first_waiting(self, project_id: str) -> str | None:
-        row = self._connection.execute(
-            "SELECT event_id FROM events WHERE project_id = ? AND state = 'waiting' ORDER BY sequence LIMIT 1",
-            (project_id,),
-        ).fetchone()
-        return row[0] if row else None
+    def _heal(self, project_id: str, buffer: Buffer, care: Care) -> None:
+        """Settles the buffer where a process may have died after an append, or where lines may have been taken away
+        by hand. Needs the buffer's lock."""
+        stamp = buffer.stamp()
+        first = self._rows.first_waiting(project_id)
+        undecided = first is not None and self._left_waiting.get(project_id) != (first, stamp)
+        if undecided or self._in_doubt(project_id, stamp, care):
+            self.settle(project_id, buffer)
 
-    def heal(self, project_id: str, buffer: Buffer) -> None:
-        """Marks waiting events that a process appended before it died; they are a prefix of those waiting. Needs the
-        buffer's lock."""
-        first = self._first_waiting(project_id)
-        if first is None or self._left_waiting.get(project_id) == (first, buffer.stamp()):
-            return
-        in_file = buffer.event_ids()
-        waiting = self._connection.execute(
-            "SELECT event_id FROM events WHERE project_id = ? AND state = 'waiting' ORDER BY sequence", (project_id,)
-        )
-        appended = list(takewhile(in_file.__contains__, (row[0] for row in waiting)))
-        waiting.close()
-        self._mark_buffered(appended)
+    def _in_doubt(self, project_id: str, stamp: Stamp, care: Care) -> bool:
+        """Whether events may lack their lines: at the first use; with no bytes there, when they all do; when the file
+        shrank in its place. A look also doubts a file that is another one than before, which may be a rewrite of
+        another process, and a feed any change; an append must not read the file after each append of others."""
+        settled = self._settled.get(project_id)
+        if settled is None or stamp[1] == 0 or shrank(settled, stamp):
+            return True
+        return (care == "feed" and stamp != settled) or (care == "look" and stamp[0] != settled[0])
 
-    def _feed(self, project_id: str, buffer: Buffer, ceiling_bytes: int) -> list[str]:
+    def _may_lack_lines(self, project_id: str) -> bool:
+        try:
+            stamp = self.buffer(project_id).stamp()
+        except OSError:  # the status tells of it as long as it lasts
+            return False
+        doubt = self._in_doubt(project_id, stamp, "look")
+        if not doubt:
+            self._note_grown(project_id, stamp, stamp)
+        return doubt
+
+    def _note_grown(self, project_id: str, before: Stamp, after: Stamp) -> None:
+        """What was appended, by this process or by others, cannot be cut off unseen any more. A file that is not the
+        one that was settled stays in doubt."""
+        if self._settled[project_id][0] == before[0]:
+            self._settled[project_id] = after
+
+    def _feed(self, project_id: str, buffer: Buffer, ceiling_bytes: int, *, afresh: bool = False) -> list[str]:
         """Appends waiting events as far as they fit; the ids of those that did."""
         offered: list[str] = []
         try:
-            with closing(self._waiting_lines(project_id, offered)) as lines:
-                count = buffer.append(lines, ceiling_bytes)
-            self._mark_buffered(offered[:count])
+            before = buffer.stamp()
+            with closing(self._rows.waiting_lines(project_id, offered)) as lines:
+                count = buffer.append(lines, ceiling_bytes, afresh=afresh)
+            if count:
+                with transaction(self._connection):
+                    self._rows.move(offered[:count], "waiting", "buffered")
+                self._note_grown(project_id, before, buffer.stamp())
             if len(offered) > count:
                 self._left_waiting[project_id] = (offered[count], buffer.stamp())
         except (OSError, sqlite3.Error) as error:
-            self._disk_errors[project_id] = _told(buffer, error)
+            self._note(project_id, "append", buffer, error)
             return []
-        self._disk_errors.pop(project_id, None)
+        self.troubles.over(project_id, "append")
         return offered[:count]
 
-    def _waiting_lines(self, project_id: str, offered: list[str]) -> Generator[str, None, None]:
-        """The lines of waiting events, read as they are asked for; `offered` receives their ids."""
-        with closing(
-            self._connection.execute(
-                "SELECT event_id, namespace, kind, body, valid_time, surface FROM events"
-                " WHERE project_id = ? AND state = 'waiting' ORDER BY sequence",
-                (project_id,),
-            )
-        ) as waiting:
-            for row in waiting:
-                offered.append(row[0])
-                yield buffer_line(*row)
-
-    def _mark_buffered(self, event_ids: Sequence[str]) -> None:
-        if not event_ids:
-            return
-        with transaction(self._connection):
-            self._connection.executemany(
-                "UPDATE events SET state = 'buffered' WHERE event_id = ?", [(event_id,) for event_id in event_ids]
-            )
-
-
-class _Inserter:
-    def __init__(self, connection: sqlite3.Connection, recorded_at: str) -> None:
-        self._connection = connection
-        self._recorded_at = recorded_at
-        self._sequence: int = connection.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()[0]
-
-    def insert(self, event: StoredEvent) -> bool:
-        cursor = self._connection.execute(
-            "INSERT INTO events (event_id, sequence, project_id, state, session_id, actor_id, parent_event_id, kind,"
-            " body, valid_time, recorded_at, namespace, surface, source, content_hash)"
-            " VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING",
-            (
-                event.event_id,
-                self._sequence + 1,
-                event.project_id,
-                event.session_id,
-                sound_text(event.actor_id),
-                event.parent_event_id,
-                event.kind,
-                event.body_json,
-                event.valid_time,
-                self._recorded_at,
-                sound_text(event.namespace),
-                sound_text(event.surface),
-                event.source_json,
-                event.content_hash,
-            ),
-        )
-        inserted = cursor.rowcount == 1
-        self._sequence += inserted
-        return inserted
+    def _note(self, project_id: str, kind: Trouble, buffer: Buffer, error: Exception) -> None:
+        if not isinstance(error, NotAFile):  # what is in the way is told as long as it lies there
+            self.troubles.note(project_id, kind, buffer.path, error)
 
 
 def _result(event: StoredEvent, duplicate: bool, staged: set[str]) -> EventResult:
     if duplicate:
         return EventResult(event.event_id, "duplicate")
     return EventResult(event.event_id, "buffered" if event.event_id in staged else "stored")
-
-
-def _told(buffer: Buffer, error: Exception) -> str:
-    return f"{buffer.path}: {getattr(error, 'strerror', None) or error}"

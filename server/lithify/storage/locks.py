@@ -29,7 +29,7 @@ class FileLock:
     """An exclusive lock between processes. The operating system frees it when its holder dies."""
 
     def __init__(self, path: Path, wait_seconds: float = 10.0) -> None:
-        self._path = path
+        self.path = path
         self.wait_seconds = wait_seconds
         self._descriptor: int | None = None
         self._taken = False
@@ -65,9 +65,9 @@ class FileLock:
 
     def is_held(self) -> bool:
         """Whether somebody holds the lock now, in this process or another one."""
-        if self._taken or not self._path.exists():
+        if self._taken or not self.path.exists():
             return self._taken
-        other = FileLock(self._path)
+        other = FileLock(self.path)
         try:
             return not other.try_acquire()
         finally:
@@ -84,8 +84,8 @@ class FileLock:
         if self._descriptor is not None and os.fstat(self._descriptor).st_nlink == 0:
             self.close()
         if self._descriptor is None:
-            make_private_folder(self._path.parent)
-            self._descriptor = system.open_file(self._path, os.O_RDWR | os.O_CREAT)
+            make_private_folder(self.path.parent)
+            self._descriptor = system.open_file(self.path, os.O_RDWR | os.O_CREAT)
         return self._descriptor
 
     def _unlock(self, descriptor: int) -> None:
@@ -101,11 +101,9 @@ class FileLock:
                 portalocker.lock(descriptor, _AT_ONCE)
             except portalocker.exceptions.AlreadyLocked as error:
                 if time.monotonic() >= deadline:
-                    raise LockTaken(
-                        f"{self._path} has been locked by another process for {wait_seconds:g} s"
-                    ) from error
+                    raise LockTaken(f"{self.path} has been locked by another process for {wait_seconds:g} s") from error
                 time.sleep(POLL_SECONDS)
             except portalocker.exceptions.LockException as error:
-                raise LockUnavailable(f"{self._path} cannot be locked: {error}") from error
+                raise LockUnavailable(f"{self.path} cannot be locked: {error}") from error
             else:
                 return

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 DATA_DIR_VARIABLE = "LITHIFY_DATA_DIR"
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+
+_AT_ONCE = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_BINARY", "O_NONBLOCK", "O_NOCTTY"))
+"""Flags of every opening. A named pipe would else be waited for until somebody opens its other end."""
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode), "a device"),
+)
+
+
+class NotAFile(OSError):
+    """Something that is no regular file lies where one of ours belongs. Says what it is, and the way out."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        kind = next((name for holds, name in _KINDS if holds(mode)), "no file")
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+        super().__init__(number, f"it is {kind}, where a file belongs; move it away, and Lithify goes on", str(path))
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
 
 
 def data_dir(configured: str | None, environment: Mapping[str, str]) -> Path:
@@ -42,5 +66,28 @@ def make_private_folder(folder: Path) -> None:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """A file descriptor on a file that only the user can read; made when `flags` say so."""
-    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0), FILE_MODE)
+    """A file descriptor on a file that only the user can read; made when `flags` say so.
+
+    Raises OSError; NotAFile, and without waiting, for anything that is no regular file.
+    """
+    try:
+        descriptor = os.open(path, flags | _AT_ONCE, FILE_MODE)
+    except OSError:
+        require_file(path)
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise NotAFile(path, mode)
+    return descriptor
+
+
+def require_file(path: Path) -> None:
+    """Raises NotAFile where something else than a regular file lies; opens nothing. A path that cannot be looked at
+    passes: who opens it gets the reason."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if not stat.S_ISREG(mode):
+        raise NotAFile(path, mode)

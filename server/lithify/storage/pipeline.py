@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from lithify.core.breaker import Breaker
 from lithify.core.events import storable_json
+from lithify.core.model_calls import Answerer
 from lithify.core.pipeline import Purpose, RunState
 
 
@@ -44,36 +45,40 @@ class PipelineStore:
         """Gives up all claims of a purpose, on every project."""
         self._connection.execute("DELETE FROM claims WHERE purpose = ?", (purpose,))
 
-    def mark(self, event_ids: Sequence[str], state: Literal["extracted", "evicted"]) -> None:
-        """Says what became of buffered events; those that are gone already stay as they are."""
+    def mark(self, event_ids: Iterable[str], state: Literal["extracted", "evicted"]) -> None:
+        """Says what became of events; those that are gone already stay as they are. One that waits is marked too: its
+        line was taken away by hand after a worker had read it."""
         self._connection.executemany(
-            "UPDATE events SET state = ? WHERE event_id = ? AND state = 'buffered'",
+            "UPDATE events SET state = ? WHERE event_id = ? AND state IN ('waiting', 'buffered')",
             [(state, event_id) for event_id in event_ids],
         )
 
-    def gone(self, event_ids: Sequence[str]) -> set[str]:
-        """Those of the events that were extracted or evicted."""
+    def there(self, project_id: str, event_ids: Sequence[str]) -> set[str]:
+        """Those of the ids that are events of the project and were neither extracted nor evicted."""
         rows = self._connection.execute(
-            "SELECT event_id FROM events WHERE state IN ('extracted', 'evicted')"
+            "SELECT event_id FROM events WHERE project_id = ? AND state IN ('waiting', 'buffered')"
             " AND event_id IN (SELECT value FROM json_each(?))",
-            (storable_json(list(event_ids)),),
+            (project_id, storable_json(list(event_ids))),
         )
         return {row[0] for row in rows}
 
     def run_state(self, project_id: str, purpose: Purpose) -> RunState:
         """How that work on a project stands."""
         row = self._connection.execute(
-            "SELECT failures, opened_at_ms, last_run_at, last_error, last_method, size_after_bytes FROM runs"
-            " WHERE project_id = ? AND purpose = ?",
+            "SELECT failures, opened_at_ms, last_run_at, last_error, last_method, size_after_bytes, last_provider,"
+            " last_model FROM runs WHERE project_id = ? AND purpose = ?",
             (project_id, purpose),
         ).fetchone()
-        return RunState() if row is None else RunState(Breaker(row[0], row[1]), *row[2:])
+        if row is None:
+            return RunState()
+        answerer = Answerer(row[6], row[7]) if row[6] is not None else None
+        return RunState(Breaker(row[0], row[1]), row[2], row[3], row[4], row[5], answerer)
 
     def note_run(self, project_id: str, purpose: Purpose, state: RunState) -> None:
         """Keeps how a run ended."""
         self._connection.execute(
             "INSERT OR REPLACE INTO runs (project_id, purpose, failures, opened_at_ms, last_run_at, last_error,"
-            " last_method, size_after_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            " last_method, size_after_bytes, last_provider, last_model) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 project_id,
                 purpose,
@@ -83,6 +88,8 @@ class PipelineStore:
                 state.last_error,
                 state.last_method,
                 state.size_after_bytes,
+                state.last_answerer and state.last_answerer.provider,
+                state.last_answerer and state.last_answerer.model,
             ),
         )
 

@@ -19,7 +19,7 @@ from lithify.core.pipeline import Purpose
 from lithify.core.projects import BufferSize
 from lithify.storage.buffer import Buffer
 from lithify.storage.database import BUSY_TIMEOUT_SECONDS, MIGRATIONS, DatabaseTooNew
-from lithify.storage.paths import buffer_folder, database_file
+from lithify.storage.paths import buffer_folder, database_file, open_private
 from lithify.storage.store import Store, open_store
 
 ATTEMPTS = 5
@@ -124,7 +124,7 @@ def _beside(path: Path, ending: str) -> Path:
 def _stamp(path: Path) -> tuple[bool, int, int, int] | None:
     """Changes whenever somebody opens or changes the database; None where there is none. Raises OSError."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
             status = os.fstat(file.fileno())
     except FileNotFoundError:
         return None
@@ -133,7 +133,7 @@ def _stamp(path: Path) -> tuple[bool, int, int, int] | None:
 
 def _is_locked(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
             portalocker.lock(file, _PROBE)
     except portalocker.exceptions.AlreadyLocked:
         return True

@@ -1,8 +1,9 @@
 """What the two workers do to a project's buffer: look, claim, take out, replace.
 
 Everything happens under the buffer's lock, in the order that a crash at any point can be healed from: what became of
-events is committed to the database first, their lines leave the file second. `heal` makes up for a second step
-that never came. A summary and the lines it covers change places in one rename.
+events is committed to the database first, their lines leave the file second. `_healed` makes up for a second step
+that never came, and for what was done to the file by hand. A summary and the lines it covers change places in one
+rename.
 """
 
 from __future__ import annotations
@@ -70,10 +71,16 @@ class Staging:
         self._end(self._compaction_lock, lambda: self._pipeline.release_all("compaction"))
 
     def is_working(self, project_id: str, purpose: Purpose) -> bool:
-        """Whether any process does that work on the project now. Raises OSError where the lock cannot be asked."""
-        if purpose == "compaction" and not self._pipeline.claimed(project_id, purpose):
+        """Whether any process does that work on the project now. A lock that cannot be asked is the project's disk
+        error as long as that lasts, and nobody's."""
+        claimless = purpose == "compaction" and not self._pipeline.claimed(project_id, purpose)
+        try:
+            working = not claimless and self._alive(project_id, purpose)
+        except OSError as error:
+            self._events.troubles.note(project_id, purpose, self._lock(project_id, purpose).path, error)
             return False
-        return self._alive(project_id, purpose)
+        self._events.troubles.over(project_id, purpose)
+        return working
 
     def _begin(self, lock: FileLock, release_claims: Callable[[], None]) -> bool:
         """Takes a lock and clears the claims that a dead process left; the lock is free again when that fails."""
@@ -152,13 +159,13 @@ class Staging:
         """
         covered = [event_id for entry in batch for event_id in entry.covered_ids]
         with self._durable_transaction():
-            fresh = set(covered) - self._pipeline.gone(covered)
+            fresh = self._pipeline.there(project_id, covered)
             for draft in drafts:
                 sources = tuple(event_id for event_id in draft.source_event_ids if event_id in fresh)
                 if sources:
                     self._memory.keep(project_id, replace(draft, source_event_ids=sources), new_id(), now, method)
-            self._pipeline.mark(covered, "extracted")
-        self._drop(project_id, {entry.event_id for entry in batch})
+            self._pipeline.mark(fresh, "extracted")
+        self._drop_gone(project_id)
         return len(fresh)
 
     def replace(self, project_id: str, covered: Collection[str], summaries: Sequence[Entry]) -> bool:
@@ -180,25 +187,21 @@ class Staging:
 
         Raises sqlite3.Error, then nothing happened, or OSError, then only the lines are left, for the next snapshot.
         """
+        covered = [one for entry in evicted.dropped for one in entry.covered_ids]
         with self._durable_transaction():
-            self._pipeline.mark([one for entry in evicted.dropped for one in entry.covered_ids], "evicted")
+            self._pipeline.mark(self._pipeline.there(project_id, covered), "evicted")
         if evicted.replacement is not None:
             self._substitute(project_id, evicted.replacement)
-        self._drop(project_id, {entry.event_id for entry in evicted.dropped})
+        self._drop_gone(project_id)
 
     def close(self) -> None:
         """Lets go of the locks' files."""
         for lock in (*self._extraction_locks.values(), self._compaction_lock):
             lock.close()
 
-    def _drop(self, project_id: str, entry_ids: set[str]) -> None:
-        if not entry_ids:
-            return
+    def _drop_gone(self, project_id: str) -> None:
         with self._events.working(project_id) as buffer:
-            lines = self._healed(project_id, buffer)
-            kept = [line for line in lines if line.entry is None or line.entry.event_id not in entry_ids]
-            if len(kept) < len(lines):
-                self._rewrite(project_id, buffer, [line.data for line in kept])
+            self._healed(project_id, buffer)
 
     def _substitute(self, project_id: str, entry: Entry) -> None:
         with self._events.working(project_id) as buffer:
@@ -211,14 +214,10 @@ class Staging:
             self._rewrite(project_id, buffer, data)
 
     def _healed(self, project_id: str, buffer: Buffer) -> list[Line]:
-        """The lines of a buffer, without those whose events are all gone: a process died before it took them out."""
-        lines = buffer.lines()
-        covered = [event_id for line in lines if line.entry is not None for event_id in line.entry.covered_ids]
-        gone = self._pipeline.gone(covered)
-        if not gone:
-            return lines
-        kept = [line for line in lines if line.entry is None or not gone.issuperset(line.entry.covered_ids)]
-        if len(kept) < len(lines):
+        """The lines of a buffer, in line with the database, without those whose events are all gone."""
+        found = self._events.settle(project_id, buffer)
+        kept = [line for line in found.lines if line.entry is None or not found.gone.issuperset(line.entry.covered_ids)]
+        if len(kept) < len(found.lines):
             self._rewrite(project_id, buffer, [line.data for line in kept])
         return kept
 
@@ -239,8 +238,10 @@ class Staging:
             self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def _alive(self, project_id: str, purpose: Purpose) -> bool:
-        lock = self._compaction_lock if purpose == "compaction" else self._extraction_lock(project_id)
-        return lock.is_held()
+        return self._lock(project_id, purpose).is_held()
+
+    def _lock(self, project_id: str, purpose: Purpose) -> FileLock:
+        return self._compaction_lock if purpose == "compaction" else self._extraction_lock(project_id)
 
     def _extraction_lock(self, project_id: str) -> FileLock:
         if project_id not in self._extraction_locks:

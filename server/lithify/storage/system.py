@@ -63,7 +63,7 @@ def sync_folder(folder: Path) -> None:
     """Makes new names in the folder survive a power cut; Windows has no way to ask for that. Raises OSError."""
     if os.name == "nt":
         return
-    descriptor = open_file(folder, os.O_RDONLY)
+    descriptor = open_folder(folder)
     try:
         fsync(descriptor)
     finally:
@@ -78,13 +78,19 @@ def _sync_or_tell(folder: Path) -> None:
 
 
 def open_file(path: Path, flags: int) -> int:
-    """`os.open`, for the user alone."""
+    """`os.open` of a regular file, for the user alone."""
     return open_private(path, flags)
 
 
+def open_folder(folder: Path) -> int:
+    """`os.open` of a folder, to sync it."""
+    return os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+
+
 def read(path: Path) -> bytes:
-    """All bytes of a file."""
-    return path.read_bytes()
+    """All bytes of a regular file."""
+    with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
+        return file.read()
 
 
 def write(descriptor: int, data: bytes) -> int:
