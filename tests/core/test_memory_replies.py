@@ -250,6 +250,15 @@ def test_neither_a_record_nor_a_skip_is_a_failure(answer: str) -> None:
     assert isinstance(extraction(answer), Unusable)
 
 
+@pytest.mark.parametrize("skip", ['<skip reason="..."/>', "<skip reason='…'></skip>"])
+def test_the_prompt_s_own_skip_as_answer_is_a_failure(skip: str) -> None:
+    assert "repeats the prompt's skip" in reason(extraction(f"When nothing is worth keeping, answer `{skip}`."))
+
+
+def test_a_skip_with_a_reason_counts_beside_the_prompt_s_own() -> None:
+    assert extraction('Not `<skip reason="..."/>` but <skip reason="routine reads"/>') == Extracted(())
+
+
 # Cut off
 
 
@@ -295,6 +304,32 @@ def test_a_placeholder_that_stands_in_the_observations_may_be_quoted() -> None:
 
 def test_brackets_of_another_template_are_a_failure() -> None:
     assert isinstance(extraction(made("[Title of the record]", "[Summary goes here]")), Unusable)
+
+
+TOLD = "what happened and what follows from it, in a few sentences"
+PRESERVE = """- decisions: architecture, trade-offs, the approach that was chosen and why;
+- patterns: behaviour that repeats, themes that run through the work;"""
+
+
+def test_a_record_that_says_only_what_the_prompt_says_is_a_failure() -> None:
+    assert "title and a summary" in reason(extraction(made("Memory", TOLD)))
+
+
+def test_a_summary_that_says_only_what_the_prompt_says_is_a_failure() -> None:
+    assert "no compacted entry with text" in reason(compaction(dense(PRESERVE)))
+
+
+def test_a_summary_that_says_more_than_the_prompt_is_kept() -> None:
+    assert shares(dense(f"{PRESERVE}\n- errors: the build failed"))[0][1] == "ABCD"
+
+
+def test_the_prompt_s_sentences_may_be_quoted_where_the_observations_hold_them() -> None:
+    assert record(made("The prompt", TOLD), (entry("01A", f"It asks for {TOLD}."),)).summary == TOLD
+
+
+@pytest.mark.parametrize("word", ["errors", "decisions", "what was chosen"])
+def test_a_word_or_two_that_stand_in_the_prompt_are_fine(word: str) -> None:
+    assert record(made(word)).title == word
 
 
 @pytest.mark.parametrize("title", ["[WIP] the parser", "Use [a, b] in order", "list[int] or None"])
@@ -503,7 +538,52 @@ def test_a_long_ordinary_compaction_is_fine() -> None:
 
 def test_sharing_out_a_full_buffer_is_linear() -> None:
     batch = tuple(entry(f"01{number:04}") for number in range(2600))
-    answer = "".join(dense(f"summary number {n} of them", f"01{n:04} 01{n + 1300:04}") for n in range(1300))
+    answer = "".join(dense(f"summary {n} of part {n * 7}", f"01{n:04} 01{n + 1300:04}") for n in range(1300))
     found = compaction(answer, batch)
     assert not isinstance(found, Unusable)
     assert [len(each.entries) for each in found] == [2] * 1300
+
+
+# What could steer whatever shows a record
+
+STEERING = (
+    "".join(map(chr, [*range(0x09), *range(0x0E, 0x1C), 0x1F, *range(0x7F, 0x85), *range(0x86, 0xA0)]))
+    + "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+
+
+def test_no_text_of_a_record_keeps_a_control_character() -> None:
+    text = f"o{STEERING}n{STEERING}e"
+    more = f"<facts><fact>{text}</fact></facts><concepts><concept>{text}</concept></concepts>"
+    found = record(made(text, text, f"{more}<files><file>{text}</file></files>"))
+    assert (found.title, found.summary, found.facts, found.concepts, found.files) == (
+        "one",
+        "one",
+        ("one",),
+        ("one",),
+        ("one",),
+    )
+
+
+def test_an_escape_sequence_written_as_an_entity_loses_its_escape() -> None:
+    assert record(made("&#x9b;2Jred &#155;31m", "S")).title.isprintable()
+
+
+def test_a_summary_and_facts_keep_their_lines_and_tabs() -> None:
+    found = record(made("T", "one\n\ttwo\r\nthree\rfour", "<facts><fact>a\tb\u2028c</fact></facts>"))
+    assert (found.summary, found.facts) == ("one\n\ttwo\nthree\nfour", ("a\tb\nc",))
+
+
+def test_title_concepts_and_files_stand_on_one_line() -> None:
+    more = "<concepts><concept>a\nb</concept></concepts><files><file>c\t\nd  e</file></files>"
+    found = record(made("one\n two\x0bthree\x85four", "S", more))
+    assert (found.title, found.concepts, found.files) == ("one two three four", ("a b",), ("c d  e",))
+
+
+def test_a_title_of_control_characters_alone_is_none() -> None:
+    assert "title and a summary" in reason(extraction(made("\x1b\x07", "S")))
+
+
+def test_letters_signs_and_joined_emoji_stay_as_they_are() -> None:
+    text = "Größe: 日本 👩\u200d💻 \u05d0\u200f!"
+    assert record(made(text, text)).summary == text

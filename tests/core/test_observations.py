@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lithify.core.entries import Entry
 from lithify.core.messages import tokens_of_bytes, utf8_length
-from lithify.core.observations import batches, max_text, observation
+from lithify.core.observations import MOST_HALVINGS, Budget, batches, max_text, observation, shown
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 XML_TEXT = st.text(
@@ -229,3 +229,41 @@ def test_a_full_buffer_is_parted_in_well_under_half_a_second() -> None:
     started = time.process_time()
     assert sum(map(len, batches(entries, 30_000))) == 2600
     assert time.process_time() - started < 0.5
+
+
+# Half of a batch that is too long
+
+
+def test_half_of_a_batch_of_equal_entries_is_half_of_them() -> None:
+    batch = [said("word " * 200, f"01{letter}") for letter in "ABCDEFGH"]
+    half = Budget(10_000).halved(batch)
+    assert half is not None
+    assert next(batches(batch, half.tokens)) == batch[:4]
+
+
+@given(st.lists(st.integers(0, 3000), min_size=2, max_size=12))
+def test_half_of_several_entries_is_fewer_of_them_and_one_at_least(sizes: list[int]) -> None:
+    batch = [said("w" * size, f"01{number:02}") for number, size in enumerate(sizes)]
+    half = Budget(100_000).halved(batch)
+    assert half is not None
+    assert 1 <= len(next(batches(batch, half.tokens))) < len(batch)
+
+
+def test_half_of_a_lone_entry_is_less_of_its_text_until_there_is_no_less() -> None:
+    batch, budget, sizes = [said("word " * 20_000)], Budget(40_000), []
+    while budget is not None:
+        sizes.append(utf8_length(shown(batch, budget.tokens)))
+        budget = budget.halved(batch)
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert 1 < len(sizes) <= MOST_HALVINGS + 1
+
+
+def test_a_lone_entry_that_says_little_has_no_half() -> None:
+    assert Budget(40_000).halved([said("short")]) is None
+
+
+def test_a_budget_is_halved_so_often_and_no_more_until_a_request_is_taken() -> None:
+    batch = [said("word", f"01{number:04}") for number in range(2000)]
+    used = Budget(40_000, MOST_HALVINGS)
+    assert used.halved(batch) is None
+    assert used.taken().halved(batch) is not None

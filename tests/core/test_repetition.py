@@ -117,6 +117,40 @@ def test_a_paragraph_three_times_over_runs_away() -> None:
     assert runs_away(PROSE * 4)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["- [Action Item {0}]\n\n", "[{0}. Removed: Code evolution]\n\n", "## Case {0}\n", "{0}. The tests pass now.\n"],
+)
+def test_a_list_that_only_counts_runs_away(line: str) -> None:
+    assert runs_away("".join(line.format(number) for number in range(1, 60)))
+
+
+def test_a_short_list_that_only_counts_does_not_run_away() -> None:
+    lines = [f"- Moved shard {number} of the users to the new schema; the counts agree." for number in range(1, 9)]
+    assert not runs_away("\n".join(lines))
+
+
+def test_a_list_whose_lines_count_and_measure_does_not_run_away() -> None:
+    lines = [f"- Moved shard {number}: {number * 7919 % 1000} rows." for number in range(1, 60)]
+    assert not runs_away("\n".join(lines))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests/data/small_model").glob("*.txt")), ids=lambda path: path.stem)
+def test_what_a_small_model_says_in_circles_runs_away(path: Path) -> None:
+    assert runs_away(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_no_part_of_a_document_runs_away(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert [text[at : at + 1500] for at in range(0, len(text), 1500) if runs_away(text[at : at + 1500])] == []
+
+
+@given(st.text("#0123456789\n ab", max_size=900))
+def test_no_list_of_numbers_is_an_error(text: str) -> None:
+    runs_away(text)
+
+
 @given(st.text(max_size=300), st.integers(1, 5))
 def test_no_text_is_an_error(text: str, times: int) -> None:
     runs_away(text * times)

@@ -105,3 +105,26 @@ def test_any_other_end_is_not_cut_off(stop_reason: str | None) -> None:
 def test_everything_wrong_with_an_answer_is_said() -> None:
     found = codes("<current_focus>[What we're working on now]", EXACT.text, stop_reason="max_tokens")
     assert found == ["missing_sections", "echoed_template", "cut_off"]
+
+
+# --- repetition -----------------------------------------------------------------------------------------------
+
+LOOP = f"<current_focus>{'We fixed the same bug in the parser again and again. ' * 30}</current_focus>"
+
+
+def test_a_runaway_repetition_is_noticed() -> None:
+    assert "repetition" in codes(f"{WHOLE}\n{LOOP}")
+
+
+def test_a_literal_answer_may_repeat_what_was_said_over_and_over() -> None:
+    found = answer_warnings(f"{WHOLE}\n{LOOP}", EXACT.text, sections_asked=True, stop_reason="end", literal=True)
+    assert found == []
+
+
+def test_a_list_that_only_counts_is_noticed_as_repetition() -> None:
+    answer = "\n\n".join(f"- [Action Item {number}]" for number in range(1, 40))
+    assert codes(answer, EXACT.text) == ["missing_sections", "repetition"]
+
+
+def test_six_sections_that_hold_nothing_new_are_no_repetition() -> None:
+    assert codes(WHOLE) == []

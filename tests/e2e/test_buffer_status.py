@@ -171,6 +171,47 @@ async def test_sessions_of_another_project_are_not_listed(start: Starter, tmp_pa
     assert [one["sessionId"] for one in listed["sessions"]] == ["there"]
 
 
+NO_PROJECT = ["http://x", "http://x/y", "", "untitled:x", "src/app", "file://x", "file:///a%00b", 7, {}]
+ABOUT_A_PROJECT: list[tuple[str, Json]] = [
+    ("lithify/bufferStatus", {}),
+    ("lithify/listSessions", {}),
+    ("lithify.extract_now", {}),
+    ("lithify.compact_buffer", {}),
+    ("lithify.search_memory", {"query": "x"}),
+    ("lithify.list_memory", {}),
+    ("lithify.set_recording", {"enabled": False}),
+]
+
+
+@pytest.mark.parametrize("named", NO_PROJECT)
+@pytest.mark.parametrize(("method", "params"), ABOUT_A_PROJECT, ids=[method for method, _ in ABOUT_A_PROJECT])
+async def test_what_names_no_project_is_refused_with_what_is_expected(
+    client: RawClient, method: str, params: Json, named: Any
+) -> None:
+    ask = client.failure if "/" in method else client.command_failure
+    failure = await ask(method, {**params, "projectUri": named})
+    assert (failure.code, failure.type, failure.data["retryable"]) == (-32602, "invalid_params", False)
+    assert "projectUri: must be a " in failure.message
+
+
+@pytest.mark.parametrize("named", NO_PROJECT)
+async def test_a_session_with_an_unfit_project_is_kept_in_the_default_one_with_a_warning(
+    client: RawClient, named: Any
+) -> None:
+    open_session(client, "lost?", conversation(), projectUri=named)
+    told = await client.request("lithify/getSession", {"sessionId": "lost?"})
+    default = await status(client)
+    logged = await client.notification("window/logMessage")
+    assert (len(told["messages"]), told["projectUri"]) == (8, default["projectUri"])
+    assert (logged["type"], "projectUri: must be a " in logged["message"]) == (2, True)
+
+
+async def test_a_project_is_named_by_its_path_as_well(client: RawClient, tmp_path: Path) -> None:
+    other = project_folder(tmp_path, "other")
+    for named in (str(other), other.as_uri(), other.as_uri().replace("file://", "file:")):
+        assert (await status(client, projectUri=named))["projectUri"] == other.as_uri()
+
+
 async def test_the_status_of_a_session_tells_its_share_of_a_known_window(client: RawClient) -> None:
     open_session(client, "window", [{"role": "user", "content": "x" * 270}], agent={"contextWindow": 1000})
     open_session(client, "no window", [{"role": "user", "content": "x" * 270}])

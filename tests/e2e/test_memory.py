@@ -111,7 +111,13 @@ async def test_an_extraction_tells_events_records_what_is_left_and_by_what(start
     fresh = await start()
     fresh.answerers[COMPLETE] = MemoryModel()
     await record(fresh, note("a"), note("b"))
-    assert await extract(fresh) == {"extracted": 2, "records": 1, "remaining": 0, "method": "model"}
+    assert await extract(fresh) == {
+        "extracted": 2,
+        "records": 1,
+        "remaining": 0,
+        "method": "model",
+        "provider": "editor",
+    }
     assert buffer_entries(fresh.data_dir) == []
 
 
@@ -139,7 +145,7 @@ async def test_two_commands_at_once_share_one_run(fresh: Room) -> None:
     second = fresh.ask_command("lithify.extract_now", {})
     await silent.answer({"text": record_reply()})
     done = [await fresh.result_of(first), await fresh.result_of(second)]
-    assert done == [{"extracted": 1, "records": 1, "remaining": 0, "method": "model"}] * 2
+    assert done == [{"extracted": 1, "records": 1, "remaining": 0, "method": "model", "provider": "editor"}] * 2
     assert len(fresh.received(COMPLETE)) == 1
 
 
@@ -151,7 +157,8 @@ async def test_what_comes_during_an_extraction_stays_in_the_buffer(start: Starte
     await silent.asked()
     (later,) = await record(fresh, note("meanwhile"))
     await silent.answer({"text": record_reply()})
-    assert (await fresh.result_of(asked))["remaining"] == 1
+    done = await fresh.result_of(asked)
+    assert (done["remaining"], "came after the call" in done["problem"]) == (1, True)
     assert [one["event_id"] for one in buffer_entries(fresh.data_dir)] == [later["eventId"]]
 
 
@@ -335,7 +342,13 @@ async def test_a_record_that_names_no_known_id_came_from_the_whole_batch(fresh: 
 async def test_a_skip_extracts_the_events_into_no_record(fresh: Room) -> None:
     await record(fresh, note())
     fresh.answerers[COMPLETE] = answers('<skip reason="nothing worth keeping"/>')
-    assert await extract(fresh) == {"extracted": 1, "records": 0, "remaining": 0, "method": "model"}
+    assert await extract(fresh) == {
+        "extracted": 1,
+        "records": 0,
+        "remaining": 0,
+        "method": "model",
+        "provider": "editor",
+    }
 
 
 async def test_texts_over_the_limits_are_cut_and_kept(fresh: Room) -> None:
@@ -463,6 +476,29 @@ async def test_a_model_that_does_not_answer_is_given_up_and_told_so(start: Start
     assert [one["requestId"] for one in fresh.received("lithify/cancelComplete")] == questions
 
 
+async def test_a_batch_that_is_too_long_for_the_model_is_halved_until_it_fits(start: Starter) -> None:
+    fresh = await start(options={"client": HANDLES_ALL, "extraction": {"enabled": False}})
+    model = MemoryModel()
+    too_long = refuse("context_too_long")
+    fresh.answerers[COMPLETE] = lambda asked: too_long(asked) if len(shown_ids(asked)) > 2 else model(asked)
+    results = await record(fresh, *(note("word " * 500) for _ in range(8)))
+    done = await extract(fresh)
+    work = (await buffer_status(fresh))["extraction"]
+    assert (done["extracted"], done["remaining"], work["failures"], "problem" in done) == (8, 0, 0, False)
+    assert [one for asked in model.questions for one in shown_ids(asked)] == [one["eventId"] for one in results]
+
+
+async def test_no_text_of_a_record_can_steer_a_terminal(fresh: Room) -> None:
+    steering = "a\x1b[2J\x9b31m\u202eb"
+    known = await with_record(fresh, title=steering, summary=steering, facts=[steering], files=[steering])
+    assert (known["title"], known["summary"], known["facts"], known["files"]) == (
+        "a[2J31mb",
+        "a[2J31mb",
+        ["a[2J31mb"],
+        ["a[2J31mb"],
+    )
+
+
 # --- records ---
 
 
@@ -542,7 +578,6 @@ async def test_a_record_that_is_not_there_is_an_error_that_names_the_case(client
         ("lithify.forget_memory", {"recordId": 7}),
         ("lithify.search_memory", {}),
         ("lithify.search_memory", {"query": "x", "limit": 0}),
-        ("lithify.list_memory", {"cursor": "nonsense"}),
         ("lithify.list_memory", {"limit": "many"}),
         ("lithify.extract_now", {"projectUri": 7}),
     ],
@@ -552,6 +587,34 @@ async def test_a_memory_command_with_unfit_arguments_is_answered_with_invalid_pa
 ) -> None:
     failure = await client.command_failure(command, argument)
     assert (failure.code, failure.type) == (-32602, "invalid_params")
+
+
+@pytest.mark.parametrize(
+    "cursor", ["nonsense", "", "Mg", "M!g==", "KzI=", "IDI=", "LTE=", "\ud800", 7, ["Mg=="], True, {}]
+)
+@pytest.mark.parametrize("command", ["lithify.list_memory", "lithify.search_memory"])
+async def test_a_cursor_that_no_answer_gave_is_named_as_unfit(client: RawClient, command: str, cursor: Any) -> None:
+    argument = {"cursor": cursor, **({"query": "x"} if command == "lithify.search_memory" else {})}
+    failure = await client.command_failure(command, argument)
+    assert (failure.code, failure.type, "cursor: " in failure.message) == (-32602, "invalid_params", True)
+
+
+async def test_a_search_takes_no_cursor_of_a_list(fresh: Room) -> None:
+    await with_record(fresh)
+    fresh.answerers[COMPLETE] = answers(record_reply(title="another matter"))
+    await record(fresh, note("more"))
+    await extract(fresh)
+    page = await fresh.command("lithify.list_memory", {"limit": 1})
+    assert (await fresh.command("lithify.list_memory", {"cursor": page["cursor"]}))["records"]
+    failure = await fresh.command_failure("lithify.search_memory", {"query": "x", "cursor": page["cursor"]})
+    assert failure.type == "invalid_params"
+
+
+async def test_a_null_cursor_counts_as_none(fresh: Room) -> None:
+    known = await with_record(fresh, title="Zeppelin")
+    for command, argument in (("lithify.list_memory", {}), ("lithify.search_memory", {"query": "zeppelin"})):
+        found = await fresh.command(command, {**argument, "cursor": None})
+        assert [one["recordId"] for one in found["records"]] == [known["recordId"]]
 
 
 # --- what stays private ---

@@ -56,6 +56,7 @@ async def test_a_compaction_tells_the_sizes_before_and_after_and_by_what(start: 
         "entriesBefore": 4,
         "entriesAfter": 1,
         "method": "model",
+        "provider": "editor",
     }
     assert 0 < after["sizeBytes"] < before["sizeBytes"]
 
@@ -183,7 +184,14 @@ async def test_a_compaction_that_succeeds_is_in_the_status(start: Starter) -> No
     await compact(fresh)
     work = (await buffer_status(fresh))["compaction"]
     assert work.pop("lastRunAt")
-    assert work == {"enabled": True, "inFlight": False, "breaker": "closed", "failures": 0, "lastMethod": "model"}
+    assert work == {
+        "enabled": True,
+        "inFlight": False,
+        "breaker": "closed",
+        "failures": 0,
+        "lastMethod": "model",
+        "lastProvider": "editor",
+    }
 
 
 async def test_three_failures_open_the_breaker(start: Starter) -> None:
@@ -278,4 +286,43 @@ async def test_an_empty_buffer_is_compacted_into_nothing_without_a_model(start: 
     fresh.answerers[COMPLETE] = model = MemoryModel()
     done = await compact(fresh)
     assert (done["sizeBefore"], done["sizeAfter"], done["entriesBefore"], done["entriesAfter"]) == (0, 0, 0, 0)
+    assert (done["method"], done["problem"]) == (None, "the buffer is empty: there is nothing to compact")
     assert model.questions == []
+
+
+async def test_a_buffer_that_an_extraction_works_on_is_left_to_it_with_a_word(start: Starter) -> None:
+    fresh, _ = await filled(start, None)
+    silent = SilentModel(fresh)
+    extraction = fresh.ask_command("lithify.extract_now", {})
+    await silent.asked()
+    done = await compact(fresh)
+    await silent.answer({"text": record_reply()})
+    assert (done["method"], done["sizeAfter"]) == (None, done["sizeBefore"])
+    assert "an extraction has all entries" in done["problem"]
+    assert (await fresh.result_of(extraction))["extracted"] == 4
+
+
+async def test_an_eviction_tells_why_how_much_went_and_where_it_stays(start: Starter) -> None:
+    fresh, _ = await filled(start, fail)
+    done = await compact(fresh)
+    assert "it broke" in done["problem"]
+    assert "the oldest half of the entries (2 of 4) left the buffer" in done["problem"]
+    assert "still be found in the database" in done["problem"]
+
+
+async def test_a_chunk_that_is_too_long_for_the_model_is_halved_until_it_fits(start: Starter) -> None:
+    too_long, model = refuse("context_too_long"), MemoryModel()
+    fresh, ids = await filled(start, lambda asked: too_long(asked) if len(shown_ids(asked)) > 1 else model(asked))
+    done = await compact(fresh)
+    work = (await buffer_status(fresh))["compaction"]
+    assert (done["method"], "problem" in done, work["failures"]) == ("model", False, 0)
+    assert set(stored_states(fresh.data_dir)) == set(ids)
+    assert misplaced(fresh.data_dir) == []
+
+
+async def test_a_model_that_is_not_there_is_asked_again_after_a_pause(start: Starter) -> None:
+    fresh, _ = await filled(start, refuse("no_model"))
+    began = fresh.clock()
+    done = await compact(fresh)
+    assert (done["method"], len(fresh.received(COMPLETE))) == ("eviction", 2)
+    assert fresh.clock() - began >= 0.5

@@ -31,7 +31,8 @@ def problems(shape: Any, value: Any) -> str:
         (wire.DidOpenSession, {"sessionId": "s", "messages": [{"role": {MARKER: 1}}]}),
         (wire.DidOpenSession, {"sessionId": "s", "messages": [MARKER]}),
         (wire.DidOpenSession, {"sessionId": "s", "messages": [], "agent": {"compaction": {"prompt": [MARKER]}}}),
-        (wire.DidOpenSession, {"sessionId": "s", "messages": [], "projectUri": f"http://[{MARKER}"}),
+        (wire.ListSessions, {"projectUri": f"http://[{MARKER}"}),
+        (wire.ListSessions, {"projectUri": MARKER}),
     ],
 )
 def test_a_problem_never_quotes_what_was_given(shape: Any, value: Any) -> None:
@@ -72,6 +73,30 @@ def test_a_path_or_a_uri_is_a_place(place: str) -> None:
 @pytest.mark.parametrize("place", [None, 7, "", "/a\x00", "file:///a%00", "http://[x", "\ud800"])
 def test_what_cannot_be_looked_for_is_no_place(place: Any) -> None:
     assert not wire.is_place(place)
+
+
+@pytest.mark.parametrize("named", ["/a", "~", "~/b", "file:///a%20b", "FILE:///a", "file://host/x", "file:///"])
+def test_a_file_uri_and_an_absolute_path_name_a_project(named: str) -> None:
+    assert wire.project_uri(named) == named
+
+
+def test_a_file_uri_without_an_authority_names_the_same_project_as_with_an_empty_one() -> None:
+    assert wire.project_uri("file:/home/ana") == "file:///home/ana"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        *("", "a", "./a", "~nobody-is-called-this/a", "http://x", "http://x/y", "untitled:1", "untitled:/a", "file:"),
+        *("file:a", "file://x", "vscode-vfs://github/a", "/a\x00", "file:///a%00", "file://[x", "/\ud800", 7, [], True),
+    ],
+)
+def test_nothing_else_names_a_project_and_the_words_say_what_does(named: Any) -> None:
+    assert problems(wire.ProjectParams, {"projectUri": named}).startswith("projectUri: must be a ")
+
+
+def test_without_a_project_uri_or_with_null_the_default_project_is_meant() -> None:
+    assert wire.ProjectParams.model_validate({}) == wire.ProjectParams.model_validate({"projectUri": None})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [{"a": float("-inf")}]])

@@ -36,6 +36,7 @@ class ScriptedModel:
     """A model port. Answers come in order, the last of them again and again; `requests` holds what was asked."""
 
     name = "scripted"
+    host: str | None = None
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = answers
@@ -81,7 +82,7 @@ def summarise(
     messages: list[dict[str, Any]], model: ScriptedModel, work: conversation.Workshop | None = None, /, **given: Any
 ) -> Summarised | Noop:
     """The whole way of a compaction, on an event loop of its own."""
-    return asyncio.run(conversation.summarise(messages, options(**given), work or workshop(), model))
+    return asyncio.run(conversation.summarise(messages, options(**given), work or workshop(), (model,)))
 
 
 def summarised(

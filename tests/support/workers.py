@@ -11,6 +11,7 @@ from typing import Any
 
 from lithify.core.events import buffer_line, project_id_of
 from lithify.core.markup import escaped
+from lithify.core.messages import utf8_length
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
 from lithify.core.pipeline import Purpose, RunState
 from lithify.core.projects import Project
@@ -20,7 +21,7 @@ from lithify.storage.store import open_store
 from lithify.workers.buffer_compaction import BufferCompactor
 from lithify.workers.extraction import Extractor
 from lithify.workers.model_use import ModelUse
-from lithify.workers.ports import Model
+from lithify.workers.ports import Model, Models
 from lithify.workers.storage_thread import StorageThread
 from lithify.workers.watcher import Watcher
 from tests.support.clock import Clock, Ids
@@ -30,6 +31,12 @@ from tests.support.stores import buffer_entries, buffered_ids, event, rows, stat
 SKIP = '<skip reason="nothing of note"/>'
 NO_CONSENT = ModelFailure("model_unavailable", "no consent", counts=False)
 BROKEN = ModelFailure("model_error", "the model broke")
+TOO_LONG = ModelFailure("context_too_long", "too long for the model")
+
+
+def within(max_bytes: int, answer: Callable[[ModelRequest], str]) -> Callable[[ModelRequest], str | ModelFailure]:
+    """Answers of a model whose window holds observations of so many bytes at most."""
+    return lambda request: TOO_LONG if utf8_length(request.parts[1]) > max_bytes else answer(request)
 
 
 def one_record(request: ModelRequest) -> str:
@@ -60,8 +67,9 @@ class GatedModel:
     """A model whose every call waits until the test lets one go; `asked` says when a call came in."""
 
     name = "scripted"
+    host = None
 
-    def __init__(self, answer: Callable[[ModelRequest], str]) -> None:
+    def __init__(self, answer: Callable[[ModelRequest], str | ModelFailure]) -> None:
         self._answer = answer
         self._waiting: deque[asyncio.Event] = deque()
         self.asked: asyncio.Queue[ModelRequest] = asyncio.Queue()
@@ -76,7 +84,8 @@ class GatedModel:
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
-        return ModelReply(self._answer(request), provider=self.name)
+        answer = self._answer(request)
+        return answer if isinstance(answer, ModelFailure) else ModelReply(answer, provider=self.name)
 
     @property
     def waiting(self) -> int:
@@ -108,7 +117,7 @@ class Rig:
         self.thread: StorageThread[Any, Any] = StorageThread(
             lambda: open_store(data_dir, self._clock), lambda store, items: [None for _ in items]
         )
-        use = ModelUse(self.thread.run, self.settings, lambda: self.model, self._clock, lambda: self.hour_ago)
+        use = ModelUse(self.thread.run, self.settings, self._chosen, self._clock, lambda: self.hour_ago)
         self.extractor = Extractor(
             use,
             self.settings,
@@ -124,6 +133,8 @@ class Rig:
             lambda: find_template("buffer_compaction"),
             self._ids,
             lambda: self.at_ms,
+            self._sleep,
+            self.extractor.first_claim,
             self._changed,
         )
         self.watcher = Watcher(
@@ -142,6 +153,9 @@ class Rig:
         for section, values in sections.items():
             self._given[section] = {**self._given.get(section, {}), **values}
         self._settings = Settings.model_validate(self._given, by_alias=True, by_name=False)
+
+    def _chosen(self) -> Models | ModelFailure:
+        return self.model if isinstance(self.model, ModelFailure) else (self.model,)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -7,24 +7,34 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from lithify.core.messages import tokens_of_bytes, utf8_length
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
+from lithify.core.observations import MOST_HALVINGS
 from lithify.core.outcomes import LithifyError
-from lithify.core.pipeline import enough_new_input
+from lithify.core.pipeline import BACKOFF_SECONDS, enough_new_input
 from lithify.llm.offline import OfflineModel
 from lithify.workers.buffer_compaction import CHUNK_TOKENS
+from lithify.workers.extraction import PARALLEL
 from tests.support.scripted_model import Answer, ScriptedModel
-from tests.support.workers import BROKEN, NO_CONSENT, GatedModel, Rig, compacted, one_record
+from tests.support.stores import buffer_file
+from tests.support.workers import BROKEN, NO_CONSENT, TOO_LONG, GatedModel, Rig, compacted, one_record, within
 
 MIDDLE = "x y z w " * 400
 """A text of 3,200 bytes."""
 
+SMALL = "word " * 1000
+"""A text of 5,000 bytes: eight of them fit into one chunk."""
+
 BIG = "word " * 18_000
 """A text of 90,000 bytes: one of them fills a chunk, two do not fit."""
+
+
+NO_MODEL = ModelFailure("model_unavailable", "the editor has no language model to offer")
 
 
 def words(count: int) -> str:
@@ -83,6 +93,41 @@ async def test_an_empty_buffer_is_left_alone(rig: Rig) -> None:
         [],
         None,
     )
+
+
+@pytest.mark.asyncio
+async def test_a_user_is_told_that_an_empty_buffer_is_empty(rig: Rig) -> None:
+    done = await rig.compact(by_user=True)
+    assert (done.method, done.problem) == (None, "the buffer is empty: there is nothing to compact")
+
+
+@pytest.mark.asyncio
+async def test_a_user_is_told_of_a_buffer_without_an_entry_that_can_be_read(rig: Rig) -> None:
+    await rig.record("one")
+    buffer_file(rig.data_dir, rig.project.project_id).write_text("no entry\nat all\n")
+    done = await rig.compact(by_user=True)
+    assert (done.method, done.entries_after) == (None, 2)
+    assert done.problem == "no line of the buffer is an entry that can be read: there is nothing to compact"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("by_user", [True, False])
+async def test_a_user_and_nobody_else_is_told_that_an_extraction_has_it_all(rig: Rig, by_user: bool) -> None:
+    rig.model = model = GatedModel(one_record)
+    await rig.record(MIDDLE, MIDDLE)
+    extracting = asyncio.ensure_future(rig.extract())
+    await model.asked.get()
+    done = await rig.compact(by_user=by_user)
+    model.let_go()
+    await extracting
+    told = "an extraction has all entries of the buffer in hand; ask again when it has ended"
+    assert (done.method, done.problem) == (None, told if by_user else None)
+
+
+@pytest.mark.asyncio
+async def test_a_run_that_found_nothing_to_do_is_not_noted(rig: Rig) -> None:
+    await rig.compact(by_user=True)
+    assert (await rig.state("compaction")).last_error is None
 
 
 @pytest.mark.asyncio
@@ -374,6 +419,59 @@ async def test_the_setting_says_how_many_attempts_there_are(rig: Rig, attempts: 
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("answer", [BROKEN, "prose", NO_MODEL], ids=["broken", "unusable", "no model in the editor"])
+async def test_attempts_are_apart_by_growing_waits(rig: Rig, answer: Answer) -> None:
+    rig.configure(bufferCompaction={"maxAttempts": 4})
+    scripted(rig, answer)
+    await rig.record(*[MIDDLE] * 2)
+    await rig.compact()
+    assert rig.slept == [*BACKOFF_SECONDS, BACKOFF_SECONDS[-1]]
+
+
+@pytest.mark.asyncio
+async def test_there_is_no_wait_after_the_last_attempt(rig: Rig) -> None:
+    scripted(rig, BROKEN)
+    await rig.record(*[MIDDLE] * 2)
+    await rig.compact()
+    assert rig.slept == [BACKOFF_SECONDS[0]]
+
+
+@pytest.mark.asyncio
+async def test_where_no_model_is_configured_nobody_waits_for_one(rig: Rig) -> None:
+    rig.model = ModelFailure("model_unavailable", "no model", retryable=False)
+    await rig.record(*[MIDDLE] * 2)
+    await rig.compact()
+    assert (rig.slept, await rig.failures("compaction")) == ([], 1)
+
+
+@pytest.mark.asyncio
+async def test_an_eviction_tells_why_how_much_went_and_where_it_stays(rig: Rig) -> None:
+    scripted(rig, BROKEN)
+    await rig.record(*[MIDDLE] * 5)
+    done = await rig.compact(by_user=True)
+    assert done.problem == (
+        "the model broke; so the oldest half of the entries (2 of 5) left the buffer without a summary; "
+        "their events can still be found in the database, where their state is 'evicted'"
+    )
+
+
+@pytest.mark.asyncio
+async def test_an_eviction_of_a_lone_entry_tells_that_it_was_cut(rig: Rig) -> None:
+    scripted(rig, BROKEN)
+    await rig.record(MIDDLE)
+    done = await rig.compact(by_user=True)
+    assert done.problem == (
+        "the model broke; so the only entry was cut to about half; what it was made of stays whole in the database"
+    )
+
+
+@pytest.mark.asyncio
+async def test_the_last_error_of_an_eviction_is_the_reason_alone(rig: Rig) -> None:
+    await failing_runs(rig, 4)
+    assert (await rig.state("compaction")).last_error == "the model broke"
+
+
+@pytest.mark.asyncio
 async def test_what_was_evicted_is_listed_in_the_database(rig: Rig) -> None:
     recorded = await rig.record(*[MIDDLE] * 3)
     scripted(rig, BROKEN)
@@ -424,7 +522,7 @@ async def test_without_a_model_the_older_half_goes(rig: Rig) -> None:
     recorded = await rig.record(*[MIDDLE] * 4)
     rig.model = ModelFailure("model_unavailable", "no model", retryable=False)
     done = await rig.compact()
-    assert (done.method, done.problem, rig.buffered()) == ("eviction", "no model", recorded[2:])
+    assert (done.method, done.problem.split("; ")[0], rig.buffered()) == ("eviction", "no model", recorded[2:])
 
 
 @pytest.mark.asyncio
@@ -446,6 +544,85 @@ async def test_events_that_wait_are_fed_in_after_it(rig: Rig) -> None:
     assert rig.buffered()[1:] == recorded[2:]
 
 
+# --- a model with a small window ------------------------------------------------------------------------------
+
+
+def sizes(model: ScriptedModel) -> list[int]:
+    """How many entries each request showed."""
+    return [len(request.entries) for request in model.requests]
+
+
+@pytest.mark.asyncio
+async def test_a_chunk_that_is_too_long_is_halved_and_the_size_that_fits_remembered(rig: Rig) -> None:
+    model = scripted(rig, within(11_000, lambda _: compacted("short")))
+    recorded = await rig.record(*[SMALL] * 8)
+    done = await rig.compact()
+    assert (done.method, done.problem, sizes(model)) == ("model", None, [8, 4, 2, 2, 2, 2])
+    assert [entry["source_event_ids"] for entry in rig.entries()[::-1]] == [
+        recorded[at : at + 2] for at in (0, 2, 4, 6)
+    ]
+
+
+@pytest.mark.asyncio
+async def test_halving_is_neither_an_attempt_nor_a_failure(rig: Rig) -> None:
+    rig.configure(bufferCompaction={"maxAttempts": 1})
+    scripted(rig, within(11_000, lambda _: compacted("short")))
+    await rig.record(*[SMALL] * 8)
+    await rig.compact()
+    assert (rig.slept, await rig.failures("compaction"), (await rig.state("compaction")).last_error) == ([], 0, None)
+
+
+@pytest.mark.asyncio
+async def test_a_lone_entry_that_is_too_long_is_shown_shortened(rig: Rig) -> None:
+    model = scripted(rig, within(11_000, lambda _: compacted("short")))
+    await rig.record(SMALL * 8)
+    done = await rig.compact()
+    assert (done.method, sizes(model)) == ("model", [1, 1, 1])
+    assert "characters left out" in model.requests[-1].parts[1]
+
+
+@pytest.mark.asyncio
+async def test_a_model_with_a_tiny_window_rewrites_all_the_same(rig: Rig) -> None:
+    scripted(rig, within(3000, lambda _: compacted("s")))
+    await rig.record(*["word " * 500] * 8)
+    await rig.compact()
+    assert [len(entry["source_event_ids"]) for entry in rig.entries()] == [1] * 8
+
+
+@pytest.mark.asyncio
+async def test_a_model_that_finds_everything_too_long_fails_once_and_says_what_helps(rig: Rig) -> None:
+    model = scripted(rig, TOO_LONG)
+    recorded = await rig.record(*[SMALL] * 8)
+    done = await rig.compact()
+    assert (done.method, rig.buffered(), await rig.failures("compaction")) == ("eviction", recorded[4:], 1)
+    assert len(model.requests) <= MOST_HALVINGS + 1
+    assert "bufferCompaction.model" in (await rig.state("compaction")).last_error
+
+
+@pytest.mark.asyncio
+async def test_each_halved_request_is_in_the_budget(rig: Rig) -> None:
+    rig.configure(background={"maxModelCallsPerHour": 2})
+    model = scripted(rig, TOO_LONG)
+    recorded = await rig.record(*[SMALL] * 8)
+    done = await rig.compact()
+    assert (len(model.requests), done.method, rig.buffered()) == (2, None, recorded)
+
+
+@pytest.mark.asyncio
+async def test_what_a_smaller_chunk_leaves_out_is_free_for_an_extraction(rig: Rig) -> None:
+    rig.model = model = GatedModel(within(21_000, lambda _: compacted("short")))
+    recorded = await rig.record(*[SMALL] * 8)
+    compacting = asyncio.ensure_future(rig.compact())
+    await model.asked.get()
+    model.let_go()
+    await model.asked.get()
+    scripted(rig, one_record)
+    done = await rig.extract()
+    model.let_go()
+    await compacting
+    assert (done.extracted, rig.sources()) == (4, {f"About {recorded[4]}": set(recorded[4:])})
+
+
 # --- the breaker ----------------------------------------------------------------------------------------------
 
 
@@ -462,7 +639,8 @@ async def test_after_three_failed_runs_eviction_comes_at_once(rig: Rig) -> None:
     await rig.record(*[MIDDLE] * 4)
     before = rig.size
     done = await rig.compact()
-    assert (model.requests, done.method, done.problem, rig.size < before) == ([], "eviction", "the model broke", True)
+    assert (model.requests, done.method, rig.size < before) == ([], "eviction", True)
+    assert done.problem.startswith("the model broke; so the oldest half")
 
 
 @pytest.mark.asyncio
@@ -586,6 +764,7 @@ class Both:
     """A model with one answer for each of the two workers, whose buffer compactions wait until they are let go."""
 
     name = "scripted"
+    host = None
 
     def __init__(self) -> None:
         self.compaction = GatedModel(lambda _: compacted("short"))
@@ -645,6 +824,79 @@ async def test_both_work_at_once_on_disjoint_entries(rig: Rig) -> None:
     assert sorted(event_id for one in rig.entries() for event_id in one["source_event_ids"]) == sorted(
         event_id for event_id in recorded if rig.states()[event_id] == "buffered"
     )
+
+
+def either(request: ModelRequest) -> str:
+    return compacted("s") if request.purpose == "buffer" else one_record(request)
+
+
+async def ended(model: GatedModel, *running: asyncio.Future[Any]) -> None:
+    """Lets every call of the model go until all runs have ended."""
+    while not all(one.done() for one in running):
+        if model.waiting:
+            model.let_go()
+        await asyncio.sleep(0)
+
+
+@pytest.mark.asyncio
+async def test_an_extraction_asked_right_after_a_compaction_has_the_oldest_entries(rig: Rig) -> None:
+    rig.model = model = GatedModel(either)
+    recorded = await rig.record(*[BIG] * 3)
+    running = [asyncio.ensure_future(rig.compact()), asyncio.ensure_future(rig.extract())]
+    asked = {(one := await model.asked.get()).purpose: one for _ in running}
+    assert [one.event_id for one in asked["extraction"].entries] == recorded[:1]
+    assert [one.event_id for one in asked["buffer"].entries] == recorded[1:2]
+    await ended(model, *running)
+
+
+@pytest.mark.asyncio
+async def test_a_compaction_leaves_a_small_buffer_to_an_extraction_asked_right_after_it(rig: Rig) -> None:
+    rig.model = model = GatedModel(either)
+    recorded = await rig.record(*[MIDDLE] * 3)
+    running = [asyncio.ensure_future(rig.compact()), asyncio.ensure_future(rig.extract())]
+    asked = await model.asked.get()
+    await ended(model, *running)
+    assert (asked.purpose, [one.event_id for one in asked.entries]) == ("extraction", recorded)
+    assert [one.result().problem for one in running] == [None, None]
+
+
+@pytest.mark.asyncio
+async def test_a_compaction_does_not_wait_for_an_extraction_that_has_to_wait_itself(rig: Rig, other: Rig) -> None:
+    other.model = gated = GatedModel(one_record)
+    await rig.record(BIG)
+    extracting = asyncio.ensure_future(other.extract())
+    await gated.asked.get()
+    await rig.record(BIG)
+    scripted(rig, compacted("short"))
+    waiting = asyncio.ensure_future(rig.extract(by_user=True))
+    assert ((await rig.compact()).method, waiting.done()) == ("model", False)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await ended(gated, extracting)
+
+
+@pytest.mark.asyncio
+async def test_a_compaction_does_not_wait_for_an_extraction_without_a_place(rig: Rig) -> None:
+    rig.model = model = GatedModel(either)
+    others = [rig.project_of(f"/nowhere/{number}") for number in range(PARALLEL)]
+    for project in (*others, rig.project):
+        await rig.record(MIDDLE, project=project)
+    running = [asyncio.ensure_future(rig.extract(project=project)) for project in (*others, rig.project)]
+    for _ in others:
+        await model.asked.get()
+    running.append(asyncio.ensure_future(rig.compact()))
+    assert (await model.asked.get()).purpose == "buffer"
+    await ended(model, *running)
+
+
+@pytest.mark.asyncio
+async def test_a_compaction_does_not_wait_for_an_extraction_that_was_cancelled(rig: Rig) -> None:
+    await rig.record(MIDDLE)
+    extracting = asyncio.ensure_future(rig.extract())
+    await asyncio.sleep(0)
+    extracting.cancel()
+    scripted(rig, compacted("short"))
+    assert (await asyncio.wait_for(rig.compact(), 10)).method == "model"
 
 
 @pytest.mark.asyncio

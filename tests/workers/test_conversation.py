@@ -202,7 +202,7 @@ def test_the_progress_of_a_fold_is_told() -> None:
     told: list[str] = []
     work = workshop(maxRequestTokens=1700)
     messages = [user("o" * 10_000), *TAIL]
-    asyncio.run(conversation.summarise(messages, options(), work, ScriptedModel("S"), told.append))
+    asyncio.run(conversation.summarise(messages, options(), work, (ScriptedModel("S"),), told.append))
     assert told == [f"Summarising part {number} of 3" for number in (1, 2, 3)]
 
 
@@ -211,7 +211,7 @@ def test_parts_beyond_the_estimate_are_told_without_it(monkeypatch: pytest.Monke
     told: list[str] = []
     work = workshop(maxRequestTokens=1700)
     messages = [user("o" * 10_000), *TAIL]
-    asyncio.run(conversation.summarise(messages, options(), work, ScriptedModel("S"), told.append))
+    asyncio.run(conversation.summarise(messages, options(), work, (ScriptedModel("S"),), told.append))
     assert told == ["Summarising part 1 of 2", "Summarising part 2", "Summarising part 3"]
 
 

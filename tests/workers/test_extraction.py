@@ -13,13 +13,29 @@ import pytest_asyncio
 from lithify.core.entries import Entry
 from lithify.core.messages import tokens_of_bytes, utf8_length
 from lithify.core.model_calls import ModelFailure, ModelReply
-from lithify.core.observations import observation
+from lithify.core.observations import MOST_HALVINGS, observation
+from lithify.core.pipeline import BACKOFF_SECONDS
 from lithify.llm.offline import OfflineModel
 from lithify.prompt_files.templates import find_template
-from lithify.workers.extraction import BACKOFF_SECONDS, BATCH_TOKENS, PARALLEL, PATIENCE_SECONDS
+from lithify.workers.extraction import BATCH_TOKENS, PARALLEL, PATIENCE_SECONDS
+from tests.storage.seam import at_each_call
 from tests.support.scripted_model import Answer, ScriptedModel
-from tests.support.stores import change
-from tests.support.workers import BROKEN, NO_CONSENT, SKIP, GatedModel, Rig, compacted, one_record, record_each
+from tests.support.stores import buffer_file, change
+from tests.support.workers import (
+    BROKEN,
+    NO_CONSENT,
+    SKIP,
+    TOO_LONG,
+    GatedModel,
+    Rig,
+    compacted,
+    one_record,
+    record_each,
+    within,
+)
+
+SMALL = "word " * 1000
+"""A text of 5,000 bytes: eight of them fit into one batch."""
 
 BIG = "word " * 12_000
 """A text of 60,000 bytes: two of them and a bit more fill a batch."""
@@ -191,7 +207,7 @@ async def test_what_is_recorded_meanwhile_stays_in_the_buffer(rig: Rig) -> None:
     later = await rig.record("two")
     model.let_go()
     done = await running
-    assert (done.extracted, done.remaining, rig.buffered()) == (1, 1, later)
+    assert (done.extracted, done.remaining, done.problem, rig.buffered()) == (1, 1, None, later)
 
 
 @pytest.mark.asyncio
@@ -322,6 +338,121 @@ async def test_a_run_that_works_is_noted(rig: Rig) -> None:
     await rig.extract()
     state = await rig.state()
     assert (state.last_error, state.last_method, state.last_run_at is not None) == (None, "model", True)
+
+
+# --- a model with a small window ------------------------------------------------------------------------------
+
+
+def sizes(model: ScriptedModel) -> list[int]:
+    """How many entries each request showed."""
+    return [len(request.entries) for request in model.requests]
+
+
+@pytest.mark.asyncio
+async def test_a_batch_that_is_too_long_is_halved_until_it_fits(rig: Rig) -> None:
+    model = scripted(rig, within(11_000, one_record))
+    recorded = await rig.record(*[SMALL] * 8)
+    done = await rig.extract()
+    assert (done.extracted, done.problem, sizes(model)[:3]) == (8, None, [8, 4, 2])
+    assert model.requests[2].entries[0].event_id == recorded[0]
+
+
+@pytest.mark.asyncio
+async def test_the_size_that_fits_is_remembered_for_the_run(rig: Rig) -> None:
+    model = scripted(rig, within(11_000, one_record))
+    await rig.record(*[SMALL] * 8)
+    await rig.extract()
+    assert sizes(model) == [8, 4, 2, 2, 2, 2]
+
+
+@pytest.mark.asyncio
+async def test_halving_is_neither_an_attempt_nor_a_failure(rig: Rig) -> None:
+    scripted(rig, within(11_000, one_record))
+    await rig.record(*[SMALL] * 8)
+    await rig.extract()
+    assert (rig.slept, await rig.failures(), (await rig.state()).last_error) == ([], 0, None)
+
+
+@pytest.mark.asyncio
+async def test_a_smaller_batch_has_all_its_attempts(rig: Rig) -> None:
+    model = scripted(rig, BROKEN, TOO_LONG, BROKEN, BROKEN, one_record)
+    await rig.record(*[SMALL] * 2)
+    done = await rig.extract()
+    assert (done.extracted, sizes(model)) == (2, [2, 2, 1, 1, 1, 1])
+
+
+@pytest.mark.asyncio
+async def test_a_lone_entry_that_is_too_long_is_shown_shortened(rig: Rig) -> None:
+    model = scripted(rig, within(11_000, one_record))
+    await rig.record(SMALL * 8)
+    done = await rig.extract()
+    shown = [utf8_length(request.parts[1]) for request in model.requests]
+    assert (done.extracted, len(shown), shown == sorted(shown, reverse=True)) == (1, 3, True)
+    assert "characters left out" in model.requests[-1].parts[1]
+
+
+@pytest.mark.asyncio
+async def test_many_small_entries_come_down_to_one(rig: Rig) -> None:
+    model = scripted(rig, lambda request: TOO_LONG if len(request.entries) > 1 else one_record(request))
+    await rig.record(*["small"] * 100)
+    done = await rig.extract(by_user=True)
+    assert (done.extracted, done.problem, sizes(model)[:8]) == (100, None, [100, 50, 25, 12, 6, 3, 1, 1])
+
+
+@pytest.mark.asyncio
+async def test_a_model_that_finds_everything_too_long_fails_once_and_says_what_helps(rig: Rig) -> None:
+    model = scripted(rig, TOO_LONG)
+    recorded = await rig.record(*[SMALL] * 8)
+    done = await rig.extract()
+    assert (rig.buffered(), rig.slept, await rig.failures()) == (recorded, [], 1)
+    assert len(model.requests) <= MOST_HALVINGS + 1
+    assert done.problem == (await rig.state()).last_error
+    assert done.problem.startswith("too long for the model; ")
+    assert "extraction.model" in done.problem
+
+
+@pytest.mark.asyncio
+async def test_the_last_request_to_a_model_that_finds_everything_too_long_shows_little_of_one_entry(rig: Rig) -> None:
+    model = scripted(rig, TOO_LONG)
+    await rig.record(*[SMALL] * 8)
+    await rig.extract()
+    assert (sizes(model)[-1], utf8_length(model.requests[-1].parts[1]) < 1000) == (1, True)
+
+
+@pytest.mark.asyncio
+async def test_each_halved_request_is_in_the_budget(rig: Rig) -> None:
+    rig.configure(background={"maxModelCallsPerHour": 2})
+    model = scripted(rig, TOO_LONG)
+    await rig.record(*[SMALL] * 8)
+    done = await rig.extract()
+    assert (len(model.requests), await rig.failures()) == (2, 0)
+    assert done.problem == "the background budget of this hour is used up"
+
+
+@pytest.mark.asyncio
+async def test_a_users_one_try_through_an_open_breaker_is_halved_as_well(rig: Rig) -> None:
+    await rig.record(*[SMALL] * 8)
+    await failing_runs(rig, 3)
+    scripted(rig, within(11_000, one_record))
+    assert (await rig.extract(by_user=True)).extracted == 8
+
+
+@pytest.mark.asyncio
+async def test_what_a_smaller_batch_leaves_out_is_free_for_a_compaction(rig: Rig) -> None:
+    rig.configure(bufferCompaction={"enabled": True})
+    rig.model = model = GatedModel(within(21_000, one_record))
+    recorded = await rig.record(*[SMALL] * 8)
+    extracting = asyncio.ensure_future(rig.extract())
+    await model.asked.get()
+    model.let_go()
+    smaller = await model.asked.get()
+    scripted(rig, compacted("short"))
+    await rig.compact()
+    assert [one.event_id for one in smaller.entries] == recorded[:4]
+    assert [one.get("source_event_ids") for one in rig.entries()] == [recorded[4:], None, None, None, None]
+    scripted(rig, one_record)
+    model.let_go()
+    assert (await extracting).extracted == 8
 
 
 # --- the breaker ----------------------------------------------------------------------------------------------
@@ -711,6 +842,62 @@ async def test_a_background_run_does_not_wait_for_a_compaction(rig: Rig) -> None
     done = await rig.extract()
     compacting.cancel()
     assert (done.extracted, done.remaining, done.problem, rig.slept) == (0, 1, None, [])
+
+
+# --- what is left, and why -----------------------------------------------------------------------------------
+
+
+@pytest.mark.asyncio
+async def test_a_user_is_told_of_entries_that_stay_in_the_hands_of_a_compaction(rig: Rig) -> None:
+    rig.configure(bufferCompaction={"enabled": True})
+    rig.model = model = GatedModel(lambda request: compacted("short"))
+    await rig.record("x" * 5000, "y" * 5000)
+    compacting = asyncio.ensure_future(rig.compact())
+    await model.asked.get()
+    done = await rig.extract(by_user=True)
+    compacting.cancel()
+    assert (done.extracted, done.remaining, rig.slept) == (0, 2, list(PATIENCE_SECONDS))
+    assert done.problem == "2 events are left in the hands of a buffer compaction; ask again when it has ended"
+
+
+@pytest.mark.asyncio
+async def test_a_user_is_told_of_events_that_came_after_the_call(rig: Rig) -> None:
+    rig.model = model = GatedModel(one_record)
+    await rig.record("one")
+    running = asyncio.ensure_future(rig.extract(by_user=True))
+    await model.asked.get()
+    await rig.record("two")
+    model.let_go()
+    done = await running
+    assert (done.extracted, done.remaining) == (1, 1)
+    assert done.problem == "1 event is left that came after the call; ask again to extract them too"
+
+
+@pytest.mark.asyncio
+async def test_a_user_is_told_of_a_disk_that_takes_no_line(rig: Rig) -> None:
+    def full(_: int, name: str, __: object) -> None:
+        if name == "write":
+            raise OSError(28, "No space left on device")
+
+    with at_each_call(full):
+        await rig.record("one")
+        done = await rig.extract(by_user=True)
+    assert (done.extracted, done.remaining, rig.states().popitem()[1]) == (0, 1, "waiting")
+    assert "No space left on device" in done.problem
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("in_the_way", ["x" * 4096, ""], ids=["a line that is no entry", "its own size"])
+async def test_an_event_that_finds_no_room_is_never_left_without_a_word(rig: Rig, in_the_way: str) -> None:
+    rig.configure(buffer={"extractionBytes": 1024, "compactionBytes": 2048, "ceilingBytes": 4096})
+    file = buffer_file(rig.data_dir, rig.project.project_id)
+    if in_the_way:
+        file.parent.mkdir(parents=True)
+        file.write_text(in_the_way)
+    await rig.record("one" if in_the_way else "x" * 5000)
+    done = await rig.extract(by_user=True)
+    assert done.extracted + done.remaining == 1
+    assert (done.problem is not None and "buffer.ceilingBytes" in done.problem) == (done.remaining == 1)
 
 
 @pytest.mark.asyncio

@@ -136,6 +136,15 @@ def test_a_path_that_is_none_is_rejected_with_the_name_of_the_field(bench: Bench
     ]
 
 
+def test_what_an_agent_that_we_run_ourselves_does_is_not_recorded(bench: Bench) -> None:
+    ours = "/tmp/lithify-agent-0123456789abcdef/work"
+    ingestion = Ingestion(lambda: bench.settings, lambda _: bench.project, lambda _: None, ours.__eq__)
+    events = [new_event("E1", source=EventSource(project_path=ours)), new_event("E2")]
+    (results,) = ingestion.handle(bench.store, [EventBatch(events, asked=True)])
+    assert [one.status for one in results] == ["rejected", "buffered"]
+    assert (results[0].reason or "").startswith("source.projectPath: an agent that Lithify itself runs")
+
+
 def test_lone_surrogates_in_any_field_cost_no_event(bench: Bench) -> None:
     odd = "a\ud800"
     one = new_event("E1", odd, surface=odd, actor_id=odd, source=EventSource(odd, odd, odd, odd))

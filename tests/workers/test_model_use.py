@@ -11,8 +11,9 @@ import pytest_asyncio
 
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest, Usage
 from lithify.core.pipeline import Extraction
+from lithify.workers.model_use import ask_first
 from tests.support.scripted_model import Answer, ScriptedModel
-from tests.support.stores import change
+from tests.support.stores import change, rows
 from tests.support.workers import BROKEN, NO_CONSENT, SKIP, GatedModel, Rig, compacted, one_record
 
 
@@ -108,6 +109,52 @@ async def test_where_no_model_is_there_no_line_is_written(rig: Rig) -> None:
     rig.model = ModelFailure("model_unavailable", "no model")
     await rig.extract()
     assert await rig.ledger() == []
+
+
+@pytest.mark.asyncio
+async def test_a_line_names_the_host_that_the_text_went_to(rig: Rig) -> None:
+    model = ScriptedModel(one_record)
+    model.host = "models.example:443"
+    rig.model = model
+    await rig.record("one")
+    await rig.extract()
+    await rig.thread.run(lambda _: None)
+    assert rows(rig.data_dir, "SELECT host FROM model_calls") == [("models.example:443",)]
+
+
+# --- models in order ------------------------------------------------------------------------------------------
+
+ABSENT = ModelFailure("model_unavailable", "it is not there", absent=True)
+REQUEST = ModelRequest("conversation", "You sum up.", ("one",), timeout_ms=1000)
+
+
+async def first_of(*answers: Answer) -> tuple[ModelReply | ModelFailure, list[int]]:
+    """What comes of models that give these answers, and how often each was asked."""
+    models = [ScriptedModel(answer) for answer in answers]
+    said = await ask_first(models, REQUEST)
+    return said, [len(model.requests) for model in models]
+
+
+@pytest.mark.asyncio
+async def test_the_first_model_answers_and_no_other_is_asked() -> None:
+    assert await first_of("first", "second") == (ModelReply("first", "scripted"), [1, 0])
+
+
+@pytest.mark.asyncio
+async def test_where_a_model_does_not_exist_the_next_one_answers() -> None:
+    assert await first_of(ABSENT, "second") == (ModelReply("second", "scripted"), [1, 1])
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("failure", [BROKEN, NO_CONSENT, ModelFailure("timeout", "too slow")], ids=lambda one: one.type)
+async def test_a_model_that_fails_has_the_last_word(failure: ModelFailure) -> None:
+    assert await first_of(failure, "second") == (failure, [1, 0])
+
+
+@pytest.mark.asyncio
+async def test_where_no_model_exists_the_first_one_says_why() -> None:
+    other = ModelFailure("model_unavailable", "nor this", absent=True)
+    assert (await first_of(ABSENT, other))[0] == ABSENT
 
 
 # --- the budget -----------------------------------------------------------------------------------------------

@@ -382,6 +382,7 @@ class GatedModel:
     """A model that says when it was asked, and answers when it is let."""
 
     name = "gated"
+    host = None
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -405,7 +406,7 @@ class Workbench:
             self.thread.run,
             self.bench.keeper,
             lambda: self.bench.settings,
-            lambda: self.model,
+            lambda: self.model if isinstance(self.model, ModelFailure) else (self.model,),
             lambda: MADE_UP,
             self.bench.now,
             self.bench.new_id,

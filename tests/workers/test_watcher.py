@@ -138,6 +138,29 @@ async def test_one_append_over_both_thresholds_starts_both_on_disjoint_entries(r
     assert {one.event_id for one in first.entries}.isdisjoint(one.event_id for one in second.entries)
 
 
+@pytest.mark.asyncio
+async def test_of_one_append_over_both_thresholds_the_extraction_has_the_oldest_entries(rig: Rig) -> None:
+    rig.configure(
+        bufferCompaction={"enabled": True},
+        buffer={"extractionBytes": 100_000, "compactionBytes": 150_000, "ceilingBytes": 900_000},
+    )
+    rig.model = model = GatedModel(answered)
+    recorded = await rig.record(*["word " * 18_000] * 3)
+    await rig.look()
+    asked = {(one := await model.asked.get()).purpose: one for _ in range(2)}
+    assert [one.event_id for one in asked["extraction"].entries] == recorded[:1]
+
+
+@pytest.mark.asyncio
+async def test_a_compaction_leaves_a_buffer_that_one_request_holds_to_the_extraction(rig: Rig) -> None:
+    rig.configure(bufferCompaction={"enabled": True})
+    rig.model = model = GatedModel(answered)
+    recorded = await rig.record("x" * 5000, "y" * 5000)
+    await rig.look()
+    asked = await model.asked.get()
+    assert (asked.purpose, [one.event_id for one in asked.entries], model.waiting) == ("extraction", recorded, 1)
+
+
 # --- what it notices ------------------------------------------------------------------------------------------
 
 

@@ -41,6 +41,8 @@ class Summarised:
     messages: list[Message]
     stats: Stats
     method: Literal["model", "offline"]
+    provider: str
+    """What answered: `editor`, `acp`, `http`, `offline`."""
     model: str | None
     prompt_source: str
     usage: Usage | None

@@ -15,11 +15,20 @@ from lithify.core.replies import echoed_placeholders
 
 RECORD, SKIP, COMPACTED = "memory_record", "skip", "compacted_entry"
 
+_LINE_ENDS = re.compile(r"[\t\n]+")
 _ID = re.compile(r"[^\s,;\"'<>()\[\]]+")
 _COMMA = re.compile(r"\s*[,，、]\s+|\s*[，、]\s*")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal or turn the direction of writing; what parts lines is none of them."""
 _THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
 _UNFILLED = re.compile(r"(?:\s*(?:[-*] )?(?:</?\w+/?>|\[[^\W\d_][\w’'()/,.:;-]* [\w’'()/,.:; -]*\]|\.\.\.))+\s*")
 """Nothing but tags, dots and bracketed phrases, as a template stands before anybody filled it."""
+
+_UNSAID = re.compile(r"\s*(?:\.\.\.|…)\s*")
+"""A reason as the prompt's template has it."""
+
+_LEAST_SENTENCE = 30
+"""Characters from which on a text that stands in the prompt was taken from there."""
 
 _CUT_OFF_REASONS = frozenset({"max_tokens", "length"})
 
@@ -61,7 +70,7 @@ def read_extraction(
     if problem is not None:
         return Unusable(problem)
     known = _Known(batch)
-    drafts = [draft for element in found if (draft := _draft(element, known)) is not None]
+    drafts = [draft for element in found if (draft := _draft(element, known, template)) is not None]
     facts = [fact for draft in drafts for fact in draft.facts]
     summaries = [draft.summary for draft in drafts]
     if not literal and (_repeats_itself(_worded(summaries)) or _repeats_itself(_worded(facts))):
@@ -70,9 +79,10 @@ def read_extraction(
         return Extracted(tuple(drafts))
     if found:
         return Unusable("no memory record in the answer has both a title and a summary")
-    if next(markup.elements(answer, SKIP), None) is not None:
-        return Extracted(())
-    return Unusable("the answer holds neither a memory record nor a skip")
+    skips = list(markup.elements(answer, SKIP))
+    if skips and all(_UNSAID.fullmatch(skip.attributes.get("reason", "")) for skip in skips):
+        return Unusable("the answer repeats the prompt's skip without a reason of its own")
+    return Extracted(()) if skips else Unusable("the answer holds neither a memory record nor a skip")
 
 
 def read_compaction(
@@ -86,7 +96,7 @@ def read_compaction(
     problem = _problem(answer, batch, template, stop_reason) or _broken_off(answer, found, COMPACTED)
     if problem is not None:
         return Unusable(problem)
-    texts = [(text, one) for one in found if _says_something(text := markup.text_of(one.content), batch)]
+    texts = [(text, one) for one in found if _says_something(text := markup.text_of(one.content), batch, template)]
     if not texts or not batch:
         return Unusable("the answer holds no compacted entry with text")
     if not literal and _repeats_itself([text for text, _ in texts]):
@@ -148,28 +158,50 @@ class _Known:
         return tuple(dict.fromkeys(found)) or self.all
 
 
-def _draft(element: markup.Element, known: _Known) -> RecordDraft | None:
+def _draft(element: markup.Element, known: _Known, template: str) -> RecordDraft | None:
     content = element.content
-    title, summary = " ".join(markup.child_text(content, "title").split()), markup.child_text(content, "summary")
-    if not _says_something(title, known.batch) or not _says_something(summary, known.batch):
+    title, summary = (
+        _on_one_line(markup.child_text(content, "title")),
+        _printable(markup.child_text(content, "summary")),
+    )
+    if not all(_says_something(text, known.batch, template) for text in (title, summary)):
         return None
     named = [name for text in markup.child_texts(content, "source_event_ids", "id") for name in _ID.findall(text)]
     return RecordDraft(
         type=_type(element.attributes.get("type", "")),
         title=title[: records.MAX_TITLE],
         summary=summary[: records.MAX_SUMMARY],
-        facts=_cut(markup.child_texts(content, "facts", "fact"), records.MAX_FACT),
+        facts=_cut(map(_printable, markup.child_texts(content, "facts", "fact")), records.MAX_FACT),
         concepts=_cut(_listed(content, "concepts", "concept"), records.MAX_CONCEPT),
         files=_cut(_listed(content, "files", "file"), records.MAX_FILE, ignore_case=False),
         source_event_ids=known.events_of(named),
     )
 
 
-def _says_something(text: str, batch: Sequence[Entry]) -> bool:
-    """Whether a text is more than the brackets of a template, or quotes such."""
-    if not text or _UNFILLED.fullmatch(text) is None:
+def _printable(text: str) -> str:
+    """A text of lines without characters that would steer what shows it."""
+    return _CONTROLS.sub("", "\n".join(text.splitlines())).strip()
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(_printable(text).split())
+
+
+def _says_something(text: str, batch: Sequence[Entry], template: str) -> bool:
+    """Whether a text is more than the brackets of a template or the prompt's own sentences, or quotes such."""
+    if _UNFILLED.fullmatch(text) is None and not _is_from(template, text):
         return bool(text)
-    return all(_quoted(line.strip().removeprefix("- "), batch) for line in text.splitlines())
+    return bool(text) and all(_quoted(line, batch) for line in _bare_lines(text))
+
+
+def _is_from(template: str, text: str) -> bool:
+    """Whether all the lines of a text, if it is no mere word or two, stand in the prompt."""
+    told = " ".join(template.split())
+    return len(text) >= _LEAST_SENTENCE and all(" ".join(line.split()) in told for line in _bare_lines(text))
+
+
+def _bare_lines(text: str) -> list[str]:
+    return [bare for line in text.splitlines() if (bare := line.strip().removeprefix("- "))]
 
 
 def _type(named: str) -> RecordType:
@@ -179,11 +211,12 @@ def _type(named: str) -> RecordType:
 
 def _listed(content: str, parent: str, name: str) -> list[str]:
     """Short texts of a list; several in one element are parted at their commas."""
-    return [piece for text in markup.child_texts(content, parent, name) for piece in _COMMA.split(text) if piece]
+    texts = map(_printable, markup.child_texts(content, parent, name))
+    return [_LINE_ENDS.sub(" ", piece) for text in texts for piece in _COMMA.split(text)]
 
 
 def _cut(texts: Iterable[str], limit: int, *, ignore_case: bool = True) -> tuple[str, ...]:
-    return records.merged((text[:limit] for text in texts), ignore_case=ignore_case)
+    return records.merged((text[:limit] for text in texts if text), ignore_case=ignore_case)
 
 
 def _shared_out(summaries: Sequence[tuple[str, list[str]]], batch: Sequence[Entry]) -> tuple[CompactedText, ...]:

@@ -11,7 +11,7 @@ from lithify.core.messages import Message
 Purpose: TypeAlias = Literal["conversation", "buffer", "extraction"]
 
 ModelFailureType: TypeAlias = Literal[
-    "model_unavailable", "model_error", "context_too_long", "empty_response", "timeout", "not_built"
+    "model_unavailable", "model_error", "context_too_long", "empty_response", "timeout"
 ]
 
 
@@ -46,24 +46,45 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Answerer:
+    """Who answered: the provider (`editor`, `acp`, `http`, `offline`), and the model as far as it is known."""
+
+    provider: str
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A model's answer; `provider` names what answered (`offline`, `editor`, ...)."""
+    """A model's answer; `provider` names what answered (`offline`, `editor`, `acp`, `http`).
+
+    `stop_reason` is `end`, `max_tokens`, or another word of the model's. `missing_model` is the model that was asked
+    for where the provider does not have it, and its own one answered.
+    """
 
     text: str
     provider: str
     model: str | None = None
     stop_reason: str | None = None
     usage: Usage | None = None
+    missing_model: str | None = None
+
+    @property
+    def answerer(self) -> Answerer:
+        """Who answered."""
+        return Answerer(self.provider, self.model)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFailure:
-    """A model that did not deliver. `counts` is false for consent and quota, which no breaker counts."""
+    """A model that did not deliver. `counts` is false for consent and quota, which no breaker counts. `absent` is true
+    where there is no such model at all (the editor has none, the agent is not installed), so that `auto` goes on to
+    the next one that is configured."""
 
     type: ModelFailureType
     message: str
     retryable: bool = True
     counts: bool = True
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lithify.core.entries import Entry
@@ -14,11 +15,40 @@ from lithify.core.messages import BYTES_PER_TOKEN, tokens_of_bytes, utf8_length
 
 CUT = "\n[... {} characters left out ...]\n"
 
+MOST_HALVINGS = 8
+"""How often a batch is halved for a model that it is too long for: enough for one entry of some hundred."""
+
 _LEAST_TEXT_BYTES = 200
 _FRAME_BYTES = 400
 """What an observation takes besides its texts: its tags, an id, a tool name, a timestamp."""
 _MAX_NAME_CHARACTERS = 100
 _UNSHOWABLE = "[... nested too deeply to be shown ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one request of a run shows at most, and how often that was halved since a model last took one."""
+
+    tokens: int
+    halvings: int = 0
+
+    def halved(self, batch: Sequence[Entry]) -> Budget | None:
+        """Half of what it shows of a batch that is too long for a model: fewer entries, or less of a lone one. None
+        where that is no less, or was done too often."""
+        limit = max_text(self.tokens)
+        half = Budget(sum(_tokens(entry, limit) for entry in batch) // 2, self.halvings + 1)
+        no_less = len(batch) == 1 and shown(batch, half.tokens) == shown(batch, self.tokens)
+        return None if no_less or half.halvings > MOST_HALVINGS else half
+
+    def taken(self) -> Budget:
+        """The budget after a model took a request of it: it stays, and may be halved again."""
+        return Budget(self.tokens)
+
+
+def shown(batch: Sequence[Entry], budget_tokens: int) -> str:
+    """A batch as one request shows it: an element for each entry, each within the budget."""
+    limit = max_text(budget_tokens)
+    return "\n".join(observation(entry, limit) for entry in batch)
 
 
 def observation(entry: Entry, max_text_bytes: int) -> str:
@@ -43,7 +73,7 @@ def batches(entries: Sequence[Entry], budget_tokens: int) -> Iterator[list[Entry
     run: list[Entry] = []
     used = 0
     for entry in entries:
-        size = tokens_of_bytes(utf8_length(observation(entry, sys.maxsize)) + 1)
+        size = _tokens(entry, sys.maxsize)
         if run and used + size > budget_tokens:
             yield run
             run, used = [], 0
@@ -51,6 +81,11 @@ def batches(entries: Sequence[Entry], budget_tokens: int) -> Iterator[list[Entry
         used += size
     if run:
         yield run
+
+
+def _tokens(entry: Entry, max_text_bytes: int) -> int:
+    """What an observation takes of a budget, with the newline after it."""
+    return tokens_of_bytes(utf8_length(observation(entry, max_text_bytes)) + 1)
 
 
 def max_text(budget_tokens: int) -> int:

@@ -8,10 +8,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lithify.core.repetition import runs_away
+
 SECTIONS = ("current_focus", "environment", "completed_tasks", "active_issues", "code_state", "important_context")
 """The tags of the six sections that the compaction prompts ask for."""
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]* [^\[\]\n]*\]")
+
+
+_TAG = re.compile(r"</?\w+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +37,19 @@ def echoed_placeholders(answer: str, prompt: str) -> list[str]:
     return [found for found in dict.fromkeys(_PLACEHOLDER.findall(prompt)) if found in answer]
 
 
-def answer_warnings(answer: str, prompt: str, *, sections_asked: bool, stop_reason: str | None) -> list[Notice]:
-    """The warnings that an answer alone gives rise to."""
+def answer_warnings(
+    answer: str, prompt: str, *, sections_asked: bool, stop_reason: str | None, literal: bool = False
+) -> list[Notice]:
+    """The warnings that an answer alone gives rise to. What a `literal` answer (the offline model's) says over and
+    over was said so in the conversation."""
     found = []
     missing = missing_sections(answer) if sections_asked else []
     if missing:
         found.append(Notice("missing_sections", f"The summary lacks the sections {', '.join(missing)}."))
     if echoed := echoed_placeholders(answer, prompt):
         found.append(Notice("echoed_template", f"The model repeated the prompt's template unfilled: {echoed[0]}."))
+    if not literal and runs_away(_TAG.sub("", answer)):
+        found.append(Notice("repetition", "The model repeated itself over and over; look at the summary before use."))
     if stop_reason == "max_tokens":
         found.append(Notice("cut_off", "The model stopped at its output limit, so the end of the summary is missing."))
     return found

@@ -12,7 +12,7 @@ from lithify.core.agents import CompactionCommand
 from lithify.core.compaction_results import Preview, Stats
 from lithify.core.conversation import Noop, Range
 from lithify.core.events import EventResult, EventSource, NewEvent
-from lithify.core.model_calls import ModelRequest, Usage
+from lithify.core.model_calls import Answerer, ModelRequest, Usage
 from lithify.core.projects import Project
 from lithify.core.records import MemoryRecord
 from lithify.core.replies import Notice
@@ -117,7 +117,18 @@ def _work(work: WorkStatus, enabled: bool, *, method: bool = False) -> dict[str,
         shown["lastError"] = work.run.last_error
     if method and work.run.last_method is not None:
         shown["lastMethod"] = work.run.last_method
+    if (last := work.run.last_answerer) is not None:
+        shown["lastProvider"] = last.provider
+        if last.model is not None:
+            shown["lastModel"] = last.model
     return shown
+
+
+def answerer(who: Answerer | None) -> dict[str, str]:
+    """Who answered, as it stands in a result; nothing where nobody did."""
+    if who is None:
+        return {}
+    return {"provider": who.provider} if who.model is None else {"provider": who.provider, "model": who.model}
 
 
 def record(one: MemoryRecord) -> dict[str, Any]:
@@ -188,6 +199,7 @@ def compacted(session_id: str, result: Compacted) -> dict[str, Any]:
         "messages": result.changed.messages,
         "stats": _stats(done.stats),
         "method": done.method,
+        "provider": done.provider,
         "promptSource": done.prompt_source,
         "warnings": [_notice(one) for one in done.warnings],
     }

@@ -6,12 +6,13 @@ carried as the dicts they came as, unknown keys included.
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
 
 from lithify.core.events import storable_json
@@ -81,6 +82,25 @@ def _place(text: str) -> str:
     return text
 
 
+def project_uri(value: Any) -> str:
+    """A `projectUri`: a file URI with a path, or an absolute path; `~` stands for the home folder.
+
+    Raises ValueError, with words of what it must be, for anything else: none of it means the default project.
+    """
+    expected = "must be a file: URI (file:///...) or an absolute path"
+    if not isinstance(value, str) or not is_unicode(value):
+        raise ValueError(expected)
+    named = f"file://{value[5:]}" if re.match(r"file:/(?!/)", value, re.IGNORECASE) else value
+    scheme, separator, _ = _place(named).partition("://")
+    if separator:
+        absolute = scheme.lower() == "file" and urlsplit(named).path.startswith("/")
+    else:
+        absolute = os.path.isabs(os.path.expanduser(named))
+    if not absolute:
+        raise ValueError(expected)
+    return named
+
+
 def is_place(value: Any) -> TypeGuard[str]:
     """Whether a value is a path or a URI that can be looked for on this machine."""
     try:
@@ -117,6 +137,7 @@ RecordId = Annotated[str, AfterValidator(_unicode), StringConstraints(min_length
 Timestamp = Annotated[str, AfterValidator(_timestamp)]
 ContentHash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-fA-F]{64}$")]
 Place = Annotated[str, AfterValidator(_place)]
+ProjectUri = Annotated[str, BeforeValidator(project_uri)]
 Message = Annotated[dict[str, Any], AfterValidator(_message), AfterValidator(_sound)]
 Json = Any
 Overrides = Annotated[dict[str, Json], AfterValidator(_sound)]
@@ -169,7 +190,7 @@ class RecordEvents(Wire):
 
 
 class BufferStatusParams(Wire):
-    project_uri: Place | None = None
+    project_uri: ProjectUri | None = None
 
 
 class AgentCompaction(Wire):
@@ -205,7 +226,7 @@ class DidOpenSession(Wire):
     agent: Agent = None
     compaction_model: str | None = None
     messages: list[Message]
-    project_uri: Place | None = None
+    project_uri: Json = None  # judged with `project_uri` by the handler: a wrong one must not lose the session
     source: Source | None = None
     record: Literal["turns", "all", "none"] | None = None
 
@@ -236,7 +257,7 @@ class SessionParams(Wire):
 
 
 class ListSessions(Wire):
-    project_uri: Place | None = None
+    project_uri: ProjectUri | None = None
     limit: Annotated[int, Field(gt=0, le=1000)] = 50
     cursor: str | None = None
 
@@ -280,17 +301,23 @@ class UndoCompaction(Wire):
 class ProjectParams(Wire):
     """`lithify.extract_now`, `lithify.compact_buffer`."""
 
-    project_uri: Place | None = None
+    project_uri: ProjectUri | None = None
+
+
+def _no_cursor(value: Any) -> None:
+    if value is not None:
+        raise ValueError("lithify.search_memory gives none, so it takes none; ask for more with limit")
 
 
 class SearchMemory(Wire):
     query: str
-    project_uri: Place | None = None
+    project_uri: ProjectUri | None = None
+    cursor: Annotated[None, BeforeValidator(_no_cursor)] = None
     limit: Annotated[int, Field(gt=0, le=1000)] = 10
 
 
 class ListMemory(Wire):
-    project_uri: Place | None = None
+    project_uri: ProjectUri | None = None
     limit: Annotated[int, Field(gt=0, le=1000)] = 50
     cursor: str | None = None
 
@@ -303,7 +330,7 @@ class RecordParams(Wire):
 
 class SetRecording(Wire):
     enabled: bool
-    project_uri: Place | None = None
+    project_uri: ProjectUri | None = None
 
 
 class ExecuteCommand(Wire):

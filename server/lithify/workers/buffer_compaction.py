@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -15,9 +15,19 @@ from lithify.core import breaker, observations
 from lithify.core.entries import Entry, entry_line, summary_entry
 from lithify.core.eviction import evict
 from lithify.core.memory_replies import Unusable, read_compaction
-from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
+from lithify.core.model_calls import Answerer, ModelFailure, ModelReply, ModelRequest
 from lithify.core.outcomes import LithifyError
-from lithify.core.pipeline import NEW_INPUT_SHARE, BufferCompaction, Method, RunState
+from lithify.core.pipeline import (
+    BufferCompaction,
+    Method,
+    RunState,
+    backoff_seconds,
+    counted_from,
+    method_of,
+    still_too_long,
+    told_of_eviction,
+    why_untouched,
+)
 from lithify.core.projects import BufferSize, Project
 from lithify.core.settings import Settings
 from lithify.prompt_files.templates import Template
@@ -42,13 +52,20 @@ class _Failed(Exception):
     """Why no model rewrote a chunk."""
 
 
+class _TooLong(Exception):
+    """A chunk is too long for the model; a smaller one may not be."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a run did to the buffer (None: nothing), what went wrong, and whether that was a failure of a model."""
+    """What a run did to the buffer (None: nothing), what went wrong, what is told of it where that is more, and whether
+    it was a failure of a model."""
 
     method: Method | None
     problem: str | None = None
+    told: str | None = None
     failed: bool = False
+    answerer: Answerer | None = None
 
 
 class BufferCompactor:
@@ -61,13 +78,18 @@ class BufferCompactor:
         template: Callable[[], Template],
         new_id: Callable[[], str],
         now_ms: Callable[[], int],
+        sleep: Callable[[float], Awaitable[None]],
+        first_claim: Callable[[str], Awaitable[None]],
         on_change: Callable[[Project], None],
     ) -> None:
+        """`first_claim` waits until an extraction of that project that has begun has its first batch."""
         self._use = use
         self._settings = settings
         self._template = template
         self._new_id = new_id
         self._now_ms = now_ms
+        self._sleep = sleep
+        self._first_claim = first_claim
         self._on_change = on_change
         self._running: str | None = None
         self._working = False
@@ -103,40 +125,59 @@ class BufferCompactor:
         before: BufferSize = await run(lambda store: store.events.size(project_id))
         state: RunState = await run(lambda store: store.pipeline.run_state(project_id, "compaction"))
         there: list[Entry] = await run(lambda store: store.staging.entries(project_id))
+        await self._first_claim(project_id)
         outcome = await self._shrink(project, state, {entry.event_id for entry in there}, by_user=by_user)
         after: BufferSize = await run(lambda store: store.events.size(project_id))
         if outcome.method is not None or outcome.problem is not None:
             await self._note(project, state, after, outcome)
         await run(lambda store: store.events.feed(project_id, self._settings().buffer.ceiling_bytes))
+        problem = outcome.told or outcome.problem
+        if by_user and outcome.method is None and problem is None:
+            problem = why_untouched(before.entries, len(there))
         return BufferCompaction(
-            before.size_bytes, after.size_bytes, before.entries, after.entries, outcome.method, outcome.problem
+            before.size_bytes,
+            after.size_bytes,
+            before.entries,
+            after.entries,
+            outcome.method,
+            problem,
+            outcome.answerer,
         )
 
     async def _shrink(self, project: Project, state: RunState, wanted: set[str], *, by_user: bool) -> _Outcome:
         """Rewrites chunk after chunk of what is wanted; where a model fails, the older half of what is left goes."""
         cooldown_ms = self._settings().buffer_compaction.cooldown_ms
         if not breaker.allows(state.breaker, self._now_ms(), cooldown_ms, by_user=by_user):
-            gone = await self._evict(project, wanted)
-            return _Outcome("eviction", state.last_error) if gone else _Outcome(None)
-        method: Method | None = None
+            told = await self._evict(project, wanted, state.last_error or "the model failed before")
+            return _Outcome("eviction", state.last_error, told) if told is not None else _Outcome(None)
+        answerer: Answerer | None = None
+        budget = observations.Budget(CHUNK_TOKENS)
         try:
-            while chunk := await self._claimed(project, wanted, first=method is None):
-                method = await self._summarise(project, chunk, by_user=by_user)
+            while chunk := await self._claimed(project, wanted, budget.tokens, first=answerer is None):
+                try:
+                    answerer = await self._summarise(project, chunk, budget.tokens, by_user=by_user)
+                    budget = budget.taken()
+                except _TooLong as reason:
+                    if (halved := budget.halved(chunk)) is None:
+                        raise _Failed(still_too_long(str(reason), "bufferCompaction.model")) from None
+                    budget = halved
         except _Untouched as reason:
-            return _Outcome(method, str(reason))
+            return _Outcome(_method(answerer), str(reason), answerer=answerer)
         except _Failed as reason:
-            await self._evict(project, wanted)
-            return _Outcome("eviction", str(reason), failed=True)
-        return _Outcome(method)
+            told = await self._evict(project, wanted, str(reason))
+            return _Outcome("eviction", str(reason), told, failed=True, answerer=answerer)
+        return _Outcome(_method(answerer), answerer=answerer)
 
-    async def _claimed(self, project: Project, wanted: set[str], *, first: bool) -> list[Entry]:
-        """The next chunk of what is wanted and nobody else works on, claimed: so the rest is free for extraction."""
+    async def _claimed(self, project: Project, wanted: set[str], budget_tokens: int, *, first: bool) -> list[Entry]:
+        """The next chunk of what is wanted and nobody else works on, claimed in place of the one before: so the rest is
+        free for extraction."""
+        least = min(LEAST_CHUNK_BYTES, observations.max_text(budget_tokens) // 2)
 
         def next_chunk(free: list[Entry]) -> list[Entry]:
-            chunks = _chunks([entry for entry in free if entry.event_id in wanted])
+            chunks = _chunks([entry for entry in free if entry.event_id in wanted], budget_tokens)
             small: list[Entry] = []
             for chunk in chunks:
-                if _bytes(chunk) >= LEAST_CHUNK_BYTES:
+                if _bytes(chunk) >= least:
                     return chunk
                 small = small or chunk
             return small if first else []
@@ -151,28 +192,37 @@ class BufferCompactor:
             self._on_change(project)
         return claimed
 
-    async def _summarise(self, project: Project, chunk: list[Entry], *, by_user: bool) -> Method:
-        """Has a chunk rewritten and puts the summaries in its place. Raises _Failed or _Untouched."""
+    async def _summarise(self, project: Project, chunk: list[Entry], budget_tokens: int, *, by_user: bool) -> Answerer:
+        """Has a chunk rewritten and puts the summaries in its place. Raises _Failed, _TooLong or _Untouched."""
         problem = ""
-        for _ in range(self._settings().buffer_compaction.max_attempts):
+        for failed_attempts in range(self._settings().buffer_compaction.max_attempts):
+            if failed_attempts:
+                await self._sleep(backoff_seconds(failed_attempts))
             if not by_user and await self._use.over_budget():
                 raise _Untouched("the background budget of this hour is used up")
-            reply = await self._ask(chunk, by_user=by_user)
-            summaries = self._summaries(reply, chunk) if isinstance(reply, ModelReply) else Unusable(reply.message)
+            reply = await self._ask(chunk, budget_tokens, by_user=by_user)
+            if isinstance(reply, ModelFailure):
+                problem = reply.message
+                if not reply.retryable:
+                    break
+                continue
+            summaries = self._summaries(reply, chunk)
             if not isinstance(summaries, Unusable):
                 await self._place(project, chunk, summaries)
-                return "offline" if isinstance(reply, ModelReply) and reply.provider == "offline" else "model"
+                return reply.answerer
             problem = summaries.reason
         raise _Failed(problem)
 
-    async def _ask(self, chunk: list[Entry], *, by_user: bool) -> ModelReply | ModelFailure:
+    async def _ask(self, chunk: list[Entry], budget_tokens: int, *, by_user: bool) -> ModelReply | ModelFailure:
         model = self._use.choose()
         if isinstance(model, ModelFailure):
             reply: ModelReply | ModelFailure = model
         else:
-            reply = await self._use.ask(model, self._request(chunk, by_user=by_user))
+            reply = await self._use.ask(model, self._request(chunk, budget_tokens, by_user=by_user))
         if isinstance(reply, ModelFailure) and not reply.counts:
             raise _Untouched(reply.message)
+        if isinstance(reply, ModelFailure) and reply.type == "context_too_long":
+            raise _TooLong(reply.message)
         return reply
 
     async def _place(self, project: Project, chunk: list[Entry], summaries: list[Entry]) -> None:
@@ -200,14 +250,13 @@ class BufferCompactor:
             return Unusable("the rewritten entries are not smaller than those they replace")
         return made
 
-    def _request(self, chunk: list[Entry], *, by_user: bool) -> ModelRequest:
+    def _request(self, chunk: list[Entry], budget_tokens: int, *, by_user: bool) -> ModelRequest:
         template = self._template()
         settings = self._settings().buffer_compaction
-        limit = observations.max_text(CHUNK_TOKENS)
         return ModelRequest(
             purpose="buffer",
             system_prompt=template.system_prompt,
-            parts=(template.text, "\n".join(observations.observation(entry, limit) for entry in chunk)),
+            parts=(template.text, observations.shown(chunk, budget_tokens)),
             timeout_ms=settings.timeout_ms,
             user_initiated=by_user,
             model=settings.model,
@@ -216,14 +265,16 @@ class BufferCompactor:
             target_bytes=_bytes(chunk) // 4,
         )
 
-    async def _evict(self, project: Project, wanted: set[str]) -> bool:
-        """Lets the older half go of what is wanted, not summarised yet, and not in the hands of an extraction."""
+    async def _evict(self, project: Project, wanted: set[str], reason: str) -> str | None:
+        """Lets the older half go of what is wanted, not summarised yet, and not in the hands of an extraction. What is
+        told of it; None where nothing was left."""
         left = await self._claim(project, lambda free: [entry for entry in free if entry.event_id in wanted])
-        if left:
-            project_id = project.project_id
-            await asyncio.shield(self._use.run(lambda store: store.staging.evict(project_id, evict(left))))
-            self._on_change(project)
-        return bool(left)
+        if not left:
+            return None
+        project_id, evicted = project.project_id, evict(left)
+        await asyncio.shield(self._use.run(lambda store: store.staging.evict(project_id, evicted)))
+        self._on_change(project)
+        return told_of_eviction(reason, evicted, len(left))
 
     async def _note(self, project: Project, state: RunState, after: BufferSize, outcome: _Outcome) -> None:
         limits = self._settings()
@@ -235,7 +286,9 @@ class BufferCompactor:
         if changed.opened_at_ms is not None and state.breaker.opened_at_ms is None:
             logger.warning("Buffer compaction of %s rests after %d failures", project.root, changed.failures)
         method = outcome.method or state.last_method
-        noted = RunState(changed, self._use.now(), outcome.problem, method, _counted_from(after, limits))
+        left = counted_from(after.size_bytes, limits.buffer.compaction_bytes, limits.buffer.ceiling_bytes)
+        answerer = outcome.answerer or state.last_answerer
+        noted = RunState(changed, self._use.now(), outcome.problem, method, left, answerer)
 
         def note(store: Store) -> None:
             there = store.pipeline.run_state(project.project_id, "compaction").size_after_bytes
@@ -245,21 +298,19 @@ class BufferCompactor:
         await self._use.run(note)
 
 
-def _counted_from(after: BufferSize, settings: Settings) -> int:
-    """The size that new input counts from; low enough for a buffer at its ceiling to have had enough of it."""
-    enough = settings.buffer.compaction_bytes // NEW_INPUT_SHARE
-    return max(min(after.size_bytes, settings.buffer.ceiling_bytes - 2 * enough), 0)
+def _method(answerer: Answerer | None) -> Method | None:
+    return None if answerer is None else method_of(answerer)
 
 
 def _busy() -> LithifyError:
     return LithifyError("busy", "a buffer is being compacted on this machine already; try again when it is done")
 
 
-def _chunks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+def _chunks(entries: Sequence[Entry], budget_tokens: int) -> Iterator[list[Entry]]:
     """Runs of entries under the budget; no run mixes namespaces, the order inside each stays."""
     by_namespace = sorted(entries, key=lambda entry: entry.namespace)
     for _, group in groupby(by_namespace, key=lambda entry: entry.namespace):
-        yield from observations.batches(list(group), CHUNK_TOKENS)
+        yield from observations.batches(list(group), budget_tokens)
 
 
 def _bytes(entries: Sequence[Entry]) -> int:

@@ -21,7 +21,8 @@ from lithify.core.replies import Notice, answer_warnings
 from lithify.core.settings import Conversation
 from lithify.core.tool_groups import left_alone, unanswered
 from lithify.prompt_files.templates import ConversationPrompt
-from lithify.workers.ports import Model
+from lithify.workers.model_use import ask_first
+from lithify.workers.ports import Models
 
 TARGET_SHARE = 10
 """The offline model's answer takes at most one such part of the range, but always this many bytes:"""
@@ -31,7 +32,7 @@ HALVINGS = 4
 """How often a request that the model calls too long is folded smaller."""
 
 Progress = Callable[[str], None]
-Ask = Callable[[Model, ModelRequest], Awaitable[ModelReply | ModelFailure]]
+Ask = Callable[[Models, ModelRequest], Awaitable[ModelReply | ModelFailure]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,9 @@ class Workshop:
     ask: Ask
 
 
-async def ask_directly(model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
-    """Asks a model without keeping a ledger."""
-    return await model.ask(request)
+async def ask_directly(models: Models, request: ModelRequest) -> ModelReply | ModelFailure:
+    """Asks the first model that is there without keeping a ledger."""
+    return await ask_first(models, request)
 
 
 def plan(messages: Sequence[Message], options: CompactionOptions) -> Plan | Noop:
@@ -85,7 +86,7 @@ async def summarise(
     messages: Sequence[Message],
     options: CompactionOptions,
     workshop: Workshop,
-    model: Model,
+    models: Models,
     progress: Progress = lambda _: None,
 ) -> Summarised | Noop:
     """The summary of a range, and the conversation with it in place; the messages given are not changed.
@@ -97,7 +98,7 @@ async def summarise(
         return planned
     started = time.monotonic()
     folder = _Folder(list(messages[planned.range.start : planned.range.end]), options, workshop)
-    reply = await folder.answer(model, progress)
+    reply = await folder.answer(models, progress)
     summary = kimi.summary_message(messages, reply.text)
     after = with_summary(messages, planned.range, summary)
     stats = _stats(messages, after, round((time.monotonic() - started) * 1000))
@@ -105,8 +106,13 @@ async def summarise(
     warnings = [
         *_prompt_warnings(workshop.prompt, options),
         *_instruction_warnings(method, options),
+        *_model_warnings(reply),
         *answer_warnings(
-            reply.text, folder.prompt_text, sections_asked=options.prompt is None, stop_reason=reply.stop_reason
+            reply.text,
+            folder.prompt_text,
+            sections_asked=options.prompt is None,
+            stop_reason=reply.stop_reason,
+            literal=method == "offline",
         ),
         *folder.warnings,
         *_size_warnings(folder.messages, stats, workshop.limits),
@@ -118,6 +124,7 @@ async def summarise(
         messages=after,
         stats=stats,
         method=method,
+        provider=reply.provider,
         model=reply.model,
         prompt_source=prompt_source(workshop.prompt, options),
         usage=folder.usage,
@@ -154,10 +161,10 @@ class _Folder:
         room = folding.room_bytes(limit, self.fixed_bytes)
         return self._request(folding.next_chunk(self.messages, room, None).messages, room)
 
-    async def answer(self, model: Model, progress: Progress) -> ModelReply:
+    async def answer(self, models: Models, progress: Progress) -> ModelReply:
         limit = self._workshop.limits.max_request_tokens
         for _ in range(HALVINGS):
-            outcome = await self._attempt(model, limit, progress)
+            outcome = await self._attempt(models, limit, progress)
             if isinstance(outcome, ModelReply):
                 if not outcome.text.strip():
                     raise LithifyError("empty_response", "the model answered without any text; nothing was changed")
@@ -168,11 +175,11 @@ class _Folder:
             limit = max(min(limit or sent, sent) // 2, 1)
         raise LithifyError("model_error", "the model refuses even small parts of this conversation as too long")
 
-    async def _attempt(self, model: Model, limit: int, progress: Progress) -> ModelReply | ModelFailure:
+    async def _attempt(self, models: Models, limit: int, progress: Progress) -> ModelReply | ModelFailure:
         self.warnings.clear()
         if folding.fits(self.messages, limit, self.fixed_bytes):
             progress(f"Summarising {len(self.messages)} messages")
-            return await self._ask(model, self._request(self.messages))
+            return await self._ask(models, self._request(self.messages))
         total = folding.count_requests(self.messages, limit, self.fixed_bytes)
         room = folding.room_bytes(limit, self.fixed_bytes)
         rest: Sequence[Message] = self.messages
@@ -183,7 +190,7 @@ class _Folder:
             number += 1
             more = number + bool(chunk.rest) > total
             progress(f"Summarising part {number}" if more else f"Summarising part {number} of {total}")
-            reply = await self._ask(model, self._request(chunk.messages, room))
+            reply = await self._ask(models, self._request(chunk.messages, room))
             if isinstance(reply, ModelFailure) or not chunk.rest or not reply.text.strip():
                 break
             rest, carry = chunk.rest, folding.carried(reply.text, room)
@@ -192,8 +199,8 @@ class _Folder:
         )
         return reply
 
-    async def _ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
-        reply = await self._workshop.ask(model, request)
+    async def _ask(self, models: Models, request: ModelRequest) -> ModelReply | ModelFailure:
+        reply = await self._workshop.ask(models, request)
         if isinstance(reply, ModelReply) and reply.usage is not None:
             self.usage = _added(self.usage, reply.usage)
         return reply
@@ -243,6 +250,13 @@ def _instruction_warnings(method: str, options: CompactionOptions) -> list[Notic
         return []
     told = "The offline model does not heed instructions; the summary was made without them."
     return [Notice("instructions_ignored", told)]
+
+
+def _model_warnings(reply: ModelReply) -> list[Notice]:
+    if reply.missing_model is None:
+        return []
+    used = f"{reply.model} answered" if reply.model else "its own one answered"
+    return [Notice("model_missing", f"The model {reply.missing_model} is not there for this provider; {used}.")]
 
 
 def _size_warnings(compacted: Sequence[Message], stats: Stats, limits: Conversation) -> list[Notice]:

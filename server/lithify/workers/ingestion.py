@@ -32,10 +32,12 @@ class Ingestion:
         settings: Callable[[], Settings],
         find_project: FindProject,
         on_change: Callable[[Project], None],
+        is_own_run: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._settings = settings
         self._find_project = find_project
         self._on_change = on_change
+        self._is_own_run = is_own_run
         self._exclusion = Exclusion(())
         self._exclude: tuple[str, ...] = ()
 
@@ -75,6 +77,8 @@ class Ingestion:
     ) -> StoredEvent | EventResult:
         if isinstance(event, EventResult):
             return event
+        if event.source.project_path is not None and self._is_own_run(event.source.project_path):
+            return _rejected(event, "source.projectPath: an agent that Lithify itself runs is not recorded")
         try:
             project = self._find_project(event.source.project_path)
         except LithifyError as error:

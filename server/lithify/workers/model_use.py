@@ -10,9 +10,26 @@ from typing import Any
 from lithify.core.messages import tokens_of_bytes, utf8_length
 from lithify.core.model_calls import ModelCall, ModelFailure, ModelReply, ModelRequest
 from lithify.core.settings import Settings
-from lithify.workers.ports import Model, Store
+from lithify.workers.ports import Model, Models, Store
 
 RunOnStorage = Callable[[Callable[[Store], Any]], Awaitable[Any]]
+AskOne = Callable[[Model, ModelRequest], Awaitable[ModelReply | ModelFailure]]
+
+
+async def ask_first(models: Models, request: ModelRequest, ask_one: AskOne | None = None) -> ModelReply | ModelFailure:
+    """What the first of the models says that is there at all; where none is, why the first is not.
+
+    A model that is there and fails has the last word: a failure goes nowhere else by itself.
+    """
+    said: ModelReply | ModelFailure | None = None
+    for model in models:
+        answer = await (ask_one(model, request) if ask_one is not None else model.ask(request))
+        if isinstance(answer, ModelReply) or not answer.absent:
+            return answer
+        said = said or answer
+    if said is None:
+        raise ValueError("no model was named")
+    return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +39,11 @@ class Ledger:
     run: RunOnStorage
     now: Callable[[], str]
 
-    async def ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
-        """The model's answer; the call is in the ledger whatever became of it."""
+    async def ask(self, models: Models, request: ModelRequest) -> ModelReply | ModelFailure:
+        """The answer of the first model that is there; every call is in the ledger whatever became of it."""
+        return await ask_first(models, request, self._ask_one)
+
+    async def _ask_one(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
         outcome = "model_error"
         reply = None
         try:
@@ -44,17 +64,17 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """Chooses the model, keeps the ledger, and knows the budget."""
+    """Chooses the models, keeps the ledger, and knows the budget."""
 
     run: RunOnStorage
     settings: Callable[[], Settings]
-    choose: Callable[[], Model | ModelFailure]
+    choose: Callable[[], Models | ModelFailure]
     now: Callable[[], str]
     hour_ago: Callable[[], str]
 
-    async def ask(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
-        """The model's answer; the call is in the ledger whatever became of it."""
-        return await Ledger(self.run, self.now).ask(model, request)
+    async def ask(self, models: Models, request: ModelRequest) -> ModelReply | ModelFailure:
+        """The answer of the first model that is there; every call is in the ledger whatever became of it."""
+        return await Ledger(self.run, self.now).ask(models, request)
 
     async def over_budget(self) -> bool:
         """Whether background work has used up its model calls or tokens of the hour, in all processes together."""
@@ -79,7 +99,7 @@ def _ledger_line(
         purpose=request.purpose,
         provider=model.name,
         model=answering,
-        host=None,
+        host=model.host,
         size_bytes=size,
         tokens=tokens,
         user_initiated=request.user_initiated,

@@ -22,10 +22,18 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What answers: `offline`, `editor`, ..."""
+        """What answers: `editor`, `acp`, `http`, `offline`."""
+
+    @property
+    def host(self) -> str | None:
+        """The host that the text goes to, where that is known."""
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         """The answer, or why there is none; never raises for a model's fault."""
+
+
+Models: TypeAlias = Sequence[Model]
+"""Models in the order in which they are tried: the next one only where the one before it does not exist."""
 
 
 class EventLog(Protocol):

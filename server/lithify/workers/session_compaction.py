@@ -19,7 +19,7 @@ from lithify.core.settings import Settings
 from lithify.prompt_files.templates import ConversationPrompt
 from lithify.workers import conversation
 from lithify.workers.model_use import Ledger, RunOnStorage
-from lithify.workers.ports import Model, Store
+from lithify.workers.ports import Models, Store
 from lithify.workers.sessions import SessionKeeper
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class SessionCompactor:
         run: RunOnStorage,
         keeper: SessionKeeper,
         settings: Callable[[], Settings],
-        choose_model: Callable[[], Model | ModelFailure],
+        choose_models: Callable[[], Models | ModelFailure],
         find_prompt: Callable[[], ConversationPrompt],
         now: Callable[[], str],
         new_id: Callable[[], str],
@@ -56,7 +56,7 @@ class SessionCompactor:
         self._run = run
         self._keeper = keeper
         self._settings = settings
-        self._choose_model = choose_model
+        self._choose_models = choose_models
         self._find_prompt = find_prompt
         self._now = now
         self._new_id = new_id
@@ -80,7 +80,9 @@ class SessionCompactor:
             options = self._options(read, command)
             if isinstance(planned := conversation.plan(read.messages, options), Noop):
                 return planned
-            summarised = await conversation.summarise(read.messages, options, self._workshop(), self._model(), progress)
+            summarised = await conversation.summarise(
+                read.messages, options, self._workshop(), self._models(), progress
+            )
             if isinstance(summarised, Noop):
                 return summarised
             return await self._apply(session_id, read, options, summarised)
@@ -111,12 +113,12 @@ class SessionCompactor:
             anchor = _index_of(read.messages, command.up_to_id, read.info.session_id)
         return resolved_options(command, read.info, self._settings().conversation, anchor)
 
-    def _model(self) -> Model:
-        model = self._choose_model()
-        if isinstance(model, ModelFailure):
-            failure_type = "model_error" if model.type == "context_too_long" else model.type
-            raise LithifyError(failure_type, model.message, retryable=model.retryable)
-        return model
+    def _models(self) -> Models:
+        models = self._choose_models()
+        if isinstance(models, ModelFailure):
+            failure_type = "model_error" if models.type == "context_too_long" else models.type
+            raise LithifyError(failure_type, models.message, retryable=models.retryable)
+        return models
 
     async def _apply(
         self, session_id: str, read: _Read, options: CompactionOptions, summarised: Summarised

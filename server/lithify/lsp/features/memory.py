@@ -23,6 +23,7 @@ def register(server: LithifyServer) -> None:
         shown: dict[str, Any] = {"extracted": done.extracted, "records": done.records, "remaining": done.remaining}
         if done.method is not None:
             shown["method"] = done.method
+        shown |= convert.answerer(done.answerer)
         if done.problem is not None:
             shown["problem"] = done.problem
         return shown
@@ -36,6 +37,7 @@ def register(server: LithifyServer) -> None:
             "entriesBefore": done.entries_before,
             "entriesAfter": done.entries_after,
             "method": done.method,
+            **convert.answerer(done.answerer),
         }
         if done.problem is not None:
             shown["problem"] = done.problem
@@ -57,7 +59,7 @@ def register(server: LithifyServer) -> None:
         shown = found[: params.limit]
         answer: dict[str, Any] = {"records": [convert.record(one) for _, one in shown]}
         if len(found) > len(shown):
-            answer["cursor"] = base64.urlsafe_b64encode(str(shown[-1][0]).encode()).decode()
+            answer["cursor"] = _cursor(shown[-1][0])
         return answer
 
     async def show(params: wire.RecordParams) -> dict[str, Any]:
@@ -95,6 +97,10 @@ def unknown(record_id: str) -> LithifyError:
     )
 
 
+def _cursor(number: int) -> str:
+    return base64.urlsafe_b64encode(str(number).encode()).decode()
+
+
 def _before(cursor: str | None) -> int | None:
     if cursor is None:
         return None
@@ -102,6 +108,6 @@ def _before(cursor: str | None) -> int | None:
         number = int(base64.urlsafe_b64decode(cursor))
     except ValueError:
         number = -1
-    if not 0 <= number < 1 << 63:
+    if not 0 <= number < 1 << 63 or _cursor(number) != cursor:
         raise LithifyError("invalid_params", "cursor: not one that lithify.list_memory gave; ask again without it")
     return number

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from typing import Any
 
 from lithify.core.agents import compaction_enabled
 from lithify.core.outcomes import LithifyError
+from lithify.core.projects import Project
 from lithify.core.sessions import CompactionRecord, SessionInfo
 from lithify.lsp import convert, wire
 from lithify.lsp.server import LithifyServer
 from lithify.workers.ports import Store
 from lithify.workers.sessions import Opening
+
+logger = logging.getLogger(__name__)
 
 ACTIONS = (
     {"command": "lithify.compact_conversation", "title": "Compact conversation", "target": "session"},
@@ -41,7 +45,7 @@ def _register_notifications(server: LithifyServer) -> None:
             compaction_model=params.compaction_model,
             record=params.record,
             surface=surface or server.client_name,
-            project=server.find_project(params.project_uri),
+            project=_project(server, params.project_uri),
             messages=params.messages,
         )
         queue(lambda store: server.parts.sessions.open(store, opening))
@@ -68,6 +72,15 @@ def _register_notifications(server: LithifyServer) -> None:
     protocol.on_notification("lithify/didSpliceMessages", wire.DidSpliceMessages, did_splice)
     protocol.on_notification("lithify/didChangeSession", wire.DidChangeSession, did_change)
     protocol.on_notification("lithify/didCloseSession", wire.SessionParams, did_close)
+
+
+def _project(server: LithifyServer, named: Any) -> Project:
+    """The project of a session that is opened; the default one, with a warning, where none is named as it should be."""
+    try:
+        return server.find_project(None if named is None else wire.project_uri(named))
+    except (ValueError, LithifyError) as error:
+        logger.warning("lithify/didOpenSession: projectUri: %s; the session is kept in the default project", error)
+        return server.find_project(None)
 
 
 def _register_requests(server: LithifyServer) -> None:
