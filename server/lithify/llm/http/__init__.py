@@ -1,0 +1,1 @@
+"""Endpoints over HTTP: one provider, one module for each wire format."""
