@@ -21,9 +21,10 @@ from lithify.core.pipeline import Purpose
 from lithify.core.projects import BufferSize, Project, ProjectCounts
 from lithify.core.settings import Settings
 from lithify.core.status import BufferStatus, WorkStatus, buffer_status
-from lithify.llm.choice import choose_model
+from lithify.llm import choice
+from lithify.llm.acp.folders import is_run_folder
+from lithify.llm.acp.runs import sweep
 from lithify.llm.editor import Client, EditorModel
-from lithify.llm.offline import OfflineModel
 from lithify.prompt_files.templates import ConversationPrompt, find_conversation_prompt, find_template, user_prompts_dir
 from lithify.storage.paths import data_dir
 from lithify.storage.projects import find_project, path_of
@@ -32,7 +33,7 @@ from lithify.workers.buffer_compaction import BufferCompactor
 from lithify.workers.extraction import Extractor
 from lithify.workers.ingestion import EventBatch, Ingestion
 from lithify.workers.model_use import ModelUse
-from lithify.workers.ports import Model, Store
+from lithify.workers.ports import Models, Store
 from lithify.workers.session_compaction import SessionCompactor
 from lithify.workers.sessions import SessionKeeper
 from lithify.workers.storage_thread import StorageThread
@@ -116,17 +117,17 @@ class Lithify:
     def __init__(self, hooks: Hooks, environment: dict[str, str]) -> None:
         self._hooks = hooks
         self.data_dir = data_dir(hooks.settings().data_dir, environment)
-        self.ingestion = Ingestion(hooks.settings, hooks.find_project, hooks.on_change)
+        self.ingestion = Ingestion(hooks.settings, hooks.find_project, hooks.on_change, is_run_folder)
         self.storage: StorageThread[EventBatch, list[EventResult]] = StorageThread(
             lambda: open_store(self.data_dir, now), self.ingestion.handle, on_trouble=hooks.on_trouble
         )
         self.sessions = SessionKeeper(hooks.settings, self.ingestion, now, new_id, actor_id(), hooks.on_change)
-        self._editor = EditorModel(hooks.client, new_id) if hooks.client is not None else None
-        self._offline = OfflineModel()
+        editor = EditorModel(hooks.client, new_id) if hooks.client is not None else None
+        self._models = choice.Models(editor, environment)
         self.compactor = SessionCompactor(
-            self.storage.run, self.sessions, hooks.settings, self.choose_model, find_prompt, now, new_id
+            self.storage.run, self.sessions, hooks.settings, self.choose_models, find_prompt, now, new_id
         )
-        use = ModelUse(self.storage.run, hooks.settings, self.choose_model, now, hour_ago)
+        use = ModelUse(self.storage.run, hooks.settings, self.choose_models, now, hour_ago)
         self.extractor = Extractor(
             use,
             hooks.settings,
@@ -137,18 +138,27 @@ class Lithify:
             hooks.on_change,
         )
         self.buffer_compactor = BufferCompactor(
-            use, hooks.settings, lambda: find_template("buffer_compaction"), new_id, now_ms, hooks.on_change
+            use,
+            hooks.settings,
+            lambda: find_template("buffer_compaction"),
+            new_id,
+            now_ms,
+            asyncio.sleep,
+            self.extractor.first_claim,
+            hooks.on_change,
         )
         self.watcher = Watcher(
             self.storage.run, hooks.settings, self.extractor, self.buffer_compactor, monotonic_ms, hooks.on_change
         )
 
-    def choose_model(self) -> Model | ModelFailure:
-        """The model that the next call goes to."""
-        return choose_model(self._hooks.settings().model, self._editor, self._offline)
+    def choose_models(self) -> Models | ModelFailure:
+        """The models that the next call goes to, in the order in which they are tried."""
+        return self._models.choose(self._hooks.settings().model)
 
     async def watch(self) -> None:
-        """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears."""
+        """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears. What
+        agents of servers that were killed left behind is taken away first."""
+        sweeping = asyncio.ensure_future(asyncio.to_thread(sweep))
         try:
             while True:
                 try:
@@ -161,6 +171,7 @@ class Lithify:
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         finally:
             await self.watcher.stop()
+            await sweeping
 
     async def status(self, project: Project) -> BufferStatus:
         """The state of a project's buffer now; `degraded`, with the reason, when it cannot be read."""

@@ -60,7 +60,7 @@ def test_the_summary_goes_to_standard_output_and_the_figures_to_standard_error(
     out, err = capsys.readouterr()
     assert out.startswith("<current_focus>")
     assert "Compacted messages 1 to 3: 5 messages became 4, " in err
-    assert "method offline" in err
+    assert "offline model" in err
 
 
 def test_without_an_output_nothing_is_written(chat: Path) -> None:
@@ -254,10 +254,16 @@ def test_a_prompt_that_the_offline_model_does_not_read_is_not_told(
     assert ("prompt lithify" in err, "warning" in err) == (True, False)
 
 
-def test_help_suggests_no_model_but_the_offline_one(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        call("--help")
-    assert "--model offline" in capsys.readouterr().out
+def test_a_model_without_settings_that_say_whose_it_is_is_told_in_one_line(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(chat, "--model", "gpt") == 2
+    assert "--settings" in one_line(capsys)
+
+
+def test_the_offline_model_can_be_named(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(chat, "--model", "offline") == 0
+    assert "(offline model, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [("--in-place",), ()])
@@ -274,7 +280,7 @@ def test_standard_input_cannot_be_rewritten_in_place(capsys: pytest.CaptureFixtu
     assert "--output -" in one_line(capsys)
 
 
-@pytest.mark.parametrize("arguments", [("--model", "gpt"), ("--up-to", "0"), ("--preserve", "-1"), ("--format", "x")])
+@pytest.mark.parametrize("arguments", [("--model", ""), ("--up-to", "0"), ("--preserve", "-1"), ("--format", "x")])
 def test_values_that_do_not_exist_are_usage_errors(
     chat: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
 ) -> None:

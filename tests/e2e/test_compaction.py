@@ -77,6 +77,7 @@ async def test_a_full_compaction_keeps_the_tail_and_tells_all_that_the_contract_
         "messages": [summary, *conversation()[6:]],
         "stats": {"messagesBefore": 8, "messagesAfter": 3},
         "method": "model",
+        "provider": "editor",
         "model": "m1",
         "usage": {"inputTokens": 9, "outputTokens": 3},
     }

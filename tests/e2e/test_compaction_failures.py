@@ -155,13 +155,15 @@ async def test_a_provider_that_is_not_there_is_unavailable(start: Starter) -> No
     assert (failure.code, failure.type) == (-32803, "model_unavailable")
 
 
-@pytest.mark.parametrize("provider", ["acp", "http"])
-async def test_a_provider_of_a_later_version_says_that_it_is_not_built(start: Starter, provider: str) -> None:
+@pytest.mark.parametrize(("provider", "setting"), [("acp", "model.acp.command"), ("http", "model.http.baseUrl")])
+async def test_a_provider_without_its_settings_names_what_is_missing(
+    start: Starter, provider: str, setting: str
+) -> None:
     fresh = await start(options={"model": {"provider": provider}})
     open_session(fresh, "a", conversation())
     async with unchanged(fresh, "a"):
         failure = await fresh.command_failure(FULL, {"sessionId": "a"})
-    assert (failure.code, failure.type) == (-32803, "not_built")
+    assert (failure.code, failure.type, setting in failure.message) == (-32803, "model_unavailable", True)
 
 
 async def test_a_large_range_whose_summary_is_not_smaller_is_refused(start: Starter) -> None:

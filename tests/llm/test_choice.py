@@ -1,4 +1,4 @@
-"""Which model answers, for every provider, with and without an editor."""
+"""Which models answer, for every provider, with and without an editor."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import pytest
 
 from lithify.core.model_calls import ModelFailure
 from lithify.core.settings import Model as ModelSettings
-from lithify.llm.choice import AnyModel, choose_model
+from lithify.llm.choice import Models
 from lithify.llm.editor import EditorModel
-from lithify.llm.offline import OfflineModel
 from tests.support.clock import Ids
 
 
@@ -22,74 +21,70 @@ class Editor:
         raise AssertionError
 
 
-EDITOR = EditorModel(Editor(), Ids())
-OFFLINE = OfflineModel()
-
 ACP: dict[str, Any] = {"acp": {"command": ["agent", "acp"]}}
 HTTP: dict[str, Any] = {"http": {"baseUrl": "http://localhost:1"}}
 
 
-def chosen(settings: dict[str, Any], editor: EditorModel | None) -> AnyModel | ModelFailure:
-    return choose_model(ModelSettings.model_validate(settings), editor, OFFLINE)
+def chosen(settings: dict[str, Any], *, editor: bool) -> list[str] | ModelFailure:
+    """The names of the models that are tried, in order."""
+    models = Models(EditorModel(Editor(), Ids()) if editor else None, {})
+    found = models.choose(ModelSettings.model_validate(settings))
+    return found if isinstance(found, ModelFailure) else [one.name for one in found]
 
 
 @pytest.mark.parametrize(
     ("settings", "editor", "expected"),
     [
-        ({}, EDITOR, EDITOR),
-        ({}, None, OFFLINE),
-        ({"provider": "auto"}, EDITOR, EDITOR),
-        ({"provider": "auto"}, None, OFFLINE),
-        ({"provider": "auto", **ACP}, EDITOR, EDITOR),
-        ({"provider": "auto", **HTTP}, EDITOR, EDITOR),
-        ({"provider": "editor"}, EDITOR, EDITOR),
-        ({"provider": "editor", **ACP, **HTTP}, EDITOR, EDITOR),
-        ({"provider": "offline"}, EDITOR, OFFLINE),
-        ({"provider": "offline"}, None, OFFLINE),
-        ({"provider": "offline", **ACP, **HTTP}, EDITOR, OFFLINE),
+        ({}, True, ["editor"]),
+        ({}, False, ["offline"]),
+        ({"provider": "auto"}, True, ["editor"]),
+        ({"provider": "auto"}, False, ["offline"]),
+        (ACP, True, ["editor", "acp"]),
+        (HTTP, True, ["editor", "http"]),
+        ({**ACP, **HTTP}, True, ["editor", "acp", "http"]),
+        (ACP, False, ["acp"]),
+        (HTTP, False, ["http"]),
+        ({**ACP, **HTTP}, False, ["acp", "http"]),
+        ({"acp": {"profile": "claude-code"}}, False, ["acp"]),
+        ({"provider": "editor"}, True, ["editor"]),
+        ({"provider": "editor", **ACP, **HTTP}, True, ["editor"]),
+        ({"provider": "acp", **ACP, **HTTP}, True, ["acp"]),
+        ({"provider": "http", **ACP, **HTTP}, True, ["http"]),
+        ({"provider": "offline"}, True, ["offline"]),
+        ({"provider": "offline", **ACP, **HTTP}, True, ["offline"]),
     ],
 )
-def test_the_model_that_the_settings_name_answers(
-    settings: dict[str, Any], editor: EditorModel | None, expected: AnyModel
+def test_the_models_that_the_settings_name_answer_in_order(
+    settings: dict[str, Any], editor: bool, expected: list[str]
 ) -> None:
-    assert chosen(settings, editor) is expected
+    assert chosen(settings, editor=editor) == expected
 
 
-def failure(settings: dict[str, Any], editor: EditorModel | None) -> ModelFailure:
-    found = chosen(settings, editor)
-    assert isinstance(found, ModelFailure)
-    return found
-
-
-def test_an_editor_without_a_model_is_a_failure_that_says_what_to_do() -> None:
-    found = failure({"provider": "editor"}, None)
-    assert (found.type, found.retryable) == ("model_unavailable", False)
-    assert "set it to 'offline'" in found.message
-
-
-@pytest.mark.parametrize("editor", [EDITOR, None])
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
+        ({"provider": "editor"}, "set it to 'offline'"),
         ({"provider": "acp"}, "model.acp.command"),
-        ({"provider": "acp", **ACP}, "model.acp.command"),
         ({"provider": "http"}, "model.http.baseUrl"),
-        ({"provider": "http", **HTTP}, "model.http.baseUrl"),
+        ({"acp": {"command": ["agent"], "profile": "unheard-of"}}, "the profiles are"),
+        ({"acp": {"profile": "generic"}}, "model.acp.command"),
+        ({"provider": "acp", "acp": {"profile": "unheard-of"}, **HTTP}, "model.acp.profile is 'unheard-of'"),
     ],
 )
-def test_a_provider_that_is_not_built_yet_is_named(
-    settings: dict[str, Any], named: str, editor: EditorModel | None
-) -> None:
-    found = failure(settings, editor)
-    assert (found.type, found.retryable, named in found.message) == ("not_built", False, True)
+def test_what_the_settings_lack_is_a_failure_that_names_the_setting(settings: dict[str, Any], named: str) -> None:
+    found = chosen(settings, editor=False)
+    assert isinstance(found, ModelFailure)
+    assert (found.type, found.retryable, named in found.message) == ("model_unavailable", False, True)
 
 
-@pytest.mark.parametrize(("settings", "named"), [(ACP, "model.acp.command"), (HTTP, "model.http.baseUrl")])
-def test_without_an_editor_a_configured_model_comes_before_the_offline_one(
-    settings: dict[str, Any], named: str
-) -> None:
-    assert named in failure({"provider": "auto", **settings}, None).message
+def test_nothing_falls_back_to_the_offline_model_where_something_is_configured_wrongly() -> None:
+    assert isinstance(chosen({"acp": {"profile": "unheard-of"}}, editor=False), ModelFailure)
 
 
-def test_an_agent_comes_before_an_endpoint() -> None:
-    assert "model.acp.command" in failure({"provider": "auto", **ACP, **HTTP}, None).message
+def test_one_agent_and_one_endpoint_are_made_for_the_same_settings() -> None:
+    models = Models(None, {})
+    settings = {**ACP, **HTTP}
+    first, second = (models.choose(ModelSettings.model_validate(settings)) for _ in range(2))
+    assert not isinstance(first, ModelFailure)
+    assert not isinstance(second, ModelFailure)
+    assert [id(one) for one in first] == [id(one) for one in second]

@@ -283,3 +283,52 @@ async def test_an_editor_that_failed_is_not_told_to_stop() -> None:
     editor = Editor(EditorError("unknown", "words"))
     await answer_to(editor)
     assert editor.told_to_stop == []
+
+
+# --- what holds until the user acts -----------------------------------------------------------------------------
+
+
+class Reluctant(Editor):
+    """An editor whose next answers are these."""
+
+    def __init__(self, *answers: Any) -> None:
+        super().__init__()
+        self._answers = iter(answers)
+
+    async def complete(self, params: dict[str, Any]) -> Any:
+        self._answer = next(self._answers)
+        return await super().complete(params)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("reason", ["consent_required", "consent_denied", "quota"])
+async def test_without_consent_or_quota_background_work_asks_no_second_time(reason: str) -> None:
+    editor = Reluctant(EditorError(reason, "no"))
+    model = EditorModel(editor, Ids())
+    first = await model.ask(request(user_initiated=False))
+    assert await model.ask(request(user_initiated=False)) == first
+    assert len(editor.asked) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_users_own_request_asks_all_the_same_and_an_answer_frees_background_work() -> None:
+    editor = Reluctant(EditorError("consent_denied", "no"), EditorError("consent_denied", "no"), ANSWER, ANSWER)
+    model = EditorModel(editor, Ids())
+    told = [await model.ask(request(user_initiated=by_user)) for by_user in (False, True, False, True, False)]
+    assert [isinstance(one, ModelReply) for one in told] == [False, False, False, True, True]
+    assert [params["userInitiated"] for params in editor.asked] == [False, True, True, False]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("reason", ["no_model", "unknown", "timeout", "context_too_long"])
+async def test_other_failures_hold_nothing(reason: str) -> None:
+    editor = Reluctant(EditorError(reason, "no"), ANSWER)
+    model = EditorModel(editor, Ids())
+    await model.ask(request(user_initiated=False))
+    assert isinstance(await model.ask(request(user_initiated=False)), ModelReply)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("reason", "absent"), [("no_model", True), ("consent_denied", False), ("unknown", False)])
+async def test_an_editor_without_a_model_is_told_apart_from_one_that_refuses(reason: str, absent: bool) -> None:
+    assert (await failure(EditorError(reason, "no"))).absent is absent

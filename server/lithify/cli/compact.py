@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from lithify.cli.model_settings import add_settings
 from lithify.cli.output import as_called, fail, print_text, progress, say, usage, write_bytes
 
 if TYPE_CHECKING:
@@ -12,10 +13,12 @@ if TYPE_CHECKING:
     from lithify.core.agents import CompactionOptions
     from lithify.core.compaction_results import Preview, Summarised
     from lithify.core.conversation import Noop, Plan
+    from lithify.core.settings import Settings
     from lithify.workers.conversation import Workshop
 
 FORMAT_NAMES = ("kimi-context", "openai-json", "openai-jsonl")
 STANDARD_STREAM = "-"
+OFFLINE: Literal["offline"] = "offline"
 
 _DESCRIPTION = """Replaces the older part of a conversation by a summary and leaves the rest as it is. Prints the
 summary, unless --output or --in-place asks for the whole file. The file is read as it is on the disk, and nothing is
@@ -46,12 +49,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="TEXT",
         help="what the summary should give weight to; the offline model does not heed it",
     )
+    add_settings(
+        parser,
+        "settings (JSON, as an editor sends them) that name the model to ask: an agent or an endpoint; without them "
+        "the offline model answers and nothing leaves this machine",
+    )
     parser.add_argument(
-        "--model",
-        type=_offline,
-        default="offline",
-        metavar="offline",
-        help="there is no other model on the command line",
+        "--model", type=_model, metavar="NAME", help="the model of that agent or endpoint; or 'offline', the default"
     )
     parser.add_argument("--format", choices=FORMAT_NAMES, help="read the file as this, whatever it looks like")
     result = parser.add_mutually_exclusive_group()
@@ -69,12 +73,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Compacts what was named; the exit code."""
     from lithify.cli.chat_file import ChatFileError
+    from lithify.cli.model_settings import BadSettings
     from lithify.core.outcomes import LithifyError
 
     if args.file == STANDARD_STREAM and args.in_place:
         return usage("standard input cannot be rewritten in place; name a file, or use '--output -'")
+    if args.model not in (None, OFFLINE) and args.settings is None:
+        return usage(
+            f"--model {args.model}: only 'offline' answers by itself; name the agent or endpoint that has another "
+            "model with --settings, see docs/MODELS.md"
+        )
     try:
         return _compact(args)
+    except BadSettings as error:
+        return usage(str(error))
     except ChatFileError as error:
         return fail(str(error))
     except LithifyError as error:
@@ -92,9 +104,10 @@ def _compact(args: argparse.Namespace) -> int:
     if args.output is not None or args.in_place:
         check_target(chat, args.output)
     _say_problems(chat)
+    settings = _settings(args)
     if args.dry_run:
-        return _preview(chat, args)
-    outcome = _summarise(chat, _options(args), _workshop())
+        return _preview(chat, args, settings)
+    outcome = _summarise(chat, _options(args), settings)
     if isinstance(outcome, Noop):
         return _tell_noop(chat, outcome, args)
     return _deliver(chat, outcome, args)
@@ -111,34 +124,45 @@ def _options(args: argparse.Namespace) -> CompactionOptions:
         exact=False,
         instructions=args.instructions,
         prompt=None,
-        model=None,
+        model=None if args.model == OFFLINE else args.model,
         settings=request_settings(None, {}),
     )
 
 
-def _workshop() -> Workshop:
-    from lithify.core.settings import Conversation
+def _settings(args: argparse.Namespace) -> Settings:
+    """The settings in force: those of the file; without one, the offline model's."""
+    from lithify.cli.model_settings import read_settings_file
+    from lithify.core.settings import Model, Settings
+
+    settings = Settings() if args.settings is None else read_settings_file(args.settings)
+    if args.settings is None or args.model == OFFLINE:
+        settings = settings.model_copy(update={"model": Model(provider=OFFLINE)})
+    return settings
+
+
+def _workshop(settings: Settings) -> Workshop:
     from lithify.prompt_files.templates import find_conversation_prompt, user_prompts_dir
     from lithify.workers.conversation import Workshop, ask_directly
 
-    return Workshop(find_conversation_prompt(user_prompts_dir()), Conversation(), ask_directly)
+    return Workshop(find_conversation_prompt(user_prompts_dir()), settings.conversation, ask_directly)
 
 
-def _summarise(chat: ChatFile, options: CompactionOptions, workshop: Workshop) -> Summarised | Noop:
+def _summarise(chat: ChatFile, options: CompactionOptions, settings: Settings) -> Summarised | Noop:
     import asyncio
 
-    from lithify.llm.offline import OfflineModel
+    from lithify.cli.model_settings import models_of
     from lithify.workers.conversation import summarise
 
+    workshop, models = _workshop(settings), models_of(settings)
     with progress(f"Compacting {chat.title} ...") as tell:
-        return asyncio.run(summarise(chat.transcript.conversation, options, workshop, OfflineModel(), tell))
+        return asyncio.run(summarise(chat.transcript.conversation, options, workshop, models, tell))
 
 
-def _preview(chat: ChatFile, args: argparse.Namespace) -> int:
+def _preview(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> int:
     from lithify.core.conversation import Noop
     from lithify.workers.conversation import preview
 
-    found = preview(chat.transcript.conversation, _options(args), _workshop())
+    found = preview(chat.transcript.conversation, _options(args), _workshop(settings))
     if isinstance(found, Noop):
         return _tell_noop(chat, found, args)
     _print_request(found)
@@ -204,11 +228,18 @@ def _tell(chat: ChatFile, outcome: Summarised) -> None:
     say(
         f"Compacted {_compacted(chat, outcome.plan)}: {_count(stats.messages_before, 'message')} became "
         f"{stats.messages_after}, {_count(stats.tokens_before, 'token')} became {stats.tokens_after:,} "
-        f"(method {outcome.method}, prompt {outcome.prompt_source})."
+        f"({_answered_by(outcome)}, prompt {outcome.prompt_source})."
     )
     for warning in outcome.warnings:
         if outcome.method != "offline" or warning.code != "prompt_fallback":  # the offline model reads no prompt
             say(as_called(f"warning: {warning.message}"))
+
+
+def _answered_by(outcome: Summarised) -> str:
+    """Which model it was, in words."""
+    if outcome.provider == OFFLINE:
+        return "offline model"
+    return f"{outcome.provider}, model {outcome.model}" if outcome.model else outcome.provider
 
 
 _NOOPS = {
@@ -287,7 +318,7 @@ def _named(text: str) -> str:
     return text
 
 
-def _offline(text: str) -> str:
-    if text != "offline":
-        raise argparse.ArgumentTypeError(f"{text!r} is not there: this version's command line has only 'offline'")
+def _model(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty; name a model, or 'offline'")
     return text

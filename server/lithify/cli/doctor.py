@@ -8,6 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from lithify.cli.model_settings import add_settings
+
 if TYPE_CHECKING:
     from lithify.cli.doctor_report import Check
 
@@ -24,6 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--data-dir", metavar="DIR", help="the data folder to look at (default: LITHIFY_DATA_DIR, else the platform's)"
     )
+    add_settings(parser, "settings (JSON, as an editor sends them) whose model is to be looked at too")
     parser.set_defaults(run=run)
 
 
@@ -33,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from lithify.cli.output import FAILURE, drop_output, fail, usage
 
     try:
-        checks = _checks(args.data_dir)
+        checks = _checks(args.data_dir, args.settings)
     except RuntimeError as error:
         return usage(f"the data folder cannot be told: {error}; give its whole path with --data-dir")
     try:
@@ -61,8 +64,8 @@ def _show(checks: list[Check], *, as_json: bool) -> None:
         print("\n".join(doctor_report.as_lines(checks)), flush=True)
 
 
-def _checks(data_dir: str | None) -> list[Check]:
-    from lithify.cli import doctor_disk, doctor_folder, doctor_machine
+def _checks(data_dir: str | None, settings_file: str | None) -> list[Check]:
+    from lithify.cli import doctor_disk, doctor_folder, doctor_machine, doctor_models
     from lithify.cli.doctor_report import checked
     from lithify.storage.paths import data_dir as find_data_dir
 
@@ -70,7 +73,8 @@ def _checks(data_dir: str | None) -> list[Check]:
     return [
         *checked("Python", doctor_machine.look_at_versions),
         *checked("Command", doctor_machine.look_at_command),
-        *checked("Offline model", doctor_machine.look_at_models),
+        *checked("Models", lambda: doctor_models.look_at_models(settings_file, os.environ)),
+        *checked("Agents at work", lambda: doctor_models.look_at_runs(os.environ)),
         *checked("Prompt", doctor_machine.look_at_prompt),
         *checked("SQLite", doctor_machine.look_at_sqlite),
         *checked("Data folder", lambda: doctor_folder.look_at_folder(folder)),

@@ -1,4 +1,4 @@
-"""What `lithify doctor` looks at outside the data folder: Python, the command, models, prompts, SQLite."""
+"""What `lithify doctor` looks at outside the data folder: Python, the command, prompts, SQLite."""
 
 from __future__ import annotations
 
@@ -45,13 +45,6 @@ def look_at_command() -> Iterator[Check]:
         yield Check("Command", "attention", f"'lithify' on PATH is another one ({found})", step, details)
     else:
         yield Check("Command", "ok", f"'lithify' is on PATH ({found})", None, details)
-
-
-def look_at_models() -> Iterator[Check]:
-    """The models that this version can ask."""
-    yield Check("Offline model", "ok", "built in; needs no key and no network, selects and shortens what was said")
-    text = "used inside an editor that offers one to Lithify; cannot be seen from here"
-    yield Check("Editor's model", "note", text)
 
 
 def look_at_prompt() -> Iterator[Check]:

@@ -1,40 +1,88 @@
-"""Which model answers: the one the settings name, or the first there is."""
+"""Which models may answer: the one the settings name, or with `auto` those that are there, in order."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
 from lithify.core.model_calls import ModelFailure
+from lithify.core.settings import AcpModel as AcpSettings
+from lithify.core.settings import HttpModel as HttpSettings
 from lithify.core.settings import Model as ModelSettings
+from lithify.llm.acp.model import AcpModel
+from lithify.llm.acp.profiles import PROFILES, find_profile
 from lithify.llm.editor import EditorModel
+from lithify.llm.http.model import HttpModel
 from lithify.llm.offline import OfflineModel
 
-AnyModel: TypeAlias = EditorModel | OfflineModel
+AnyModel: TypeAlias = EditorModel | AcpModel | HttpModel | OfflineModel
 
 
-def choose_model(settings: ModelSettings, editor: EditorModel | None, offline: OfflineModel) -> AnyModel | ModelFailure:
-    """The model for the next call. `auto`: the editor's, else a configured agent or endpoint, else offline."""
-    provider = settings.provider
-    if provider == "offline":
-        return offline
-    if provider == "editor" and editor is None:
-        return ModelFailure(
-            "model_unavailable",
-            "model.provider is 'editor', but this editor offers no model; set it to 'offline' to go on without one",
-            retryable=False,
-        )
-    if provider in ("auto", "editor") and editor is not None:
-        return editor
-    if provider == "acp" or (provider == "auto" and settings.acp.command):
-        return _not_built("agents over ACP", "model.acp.command")
-    if provider == "http" or (provider == "auto" and settings.http.base_url):
-        return _not_built("HTTP endpoints", "model.http.baseUrl")
-    return offline
+class Models:
+    """The models of one process: the editor's where the editor offers to be asked, and all that settings can name.
+
+    `environment` is where agents and keys are looked for.
+    """
+
+    def __init__(self, editor: EditorModel | None, environment: Mapping[str, str]) -> None:
+        self._editor = editor
+        self._environment = environment
+        self._offline = OfflineModel()
+        self._agent = lru_cache(maxsize=4)(self._new_agent)
+        self._endpoint = lru_cache(maxsize=4)(self._new_endpoint)
+
+    def choose(self, settings: ModelSettings) -> tuple[AnyModel, ...] | ModelFailure:
+        """The models for the next call, in the order in which they are tried; never empty.
+
+        `auto` is the editor's, a configured agent, a configured endpoint; the offline one only where there is none of
+        these, so that no failure ever falls back to it by itself.
+        """
+        match settings.provider:
+            case "editor":
+                found: AnyModel | ModelFailure = self._editor or _failure(
+                    "model.provider is 'editor', but this editor offers no model; set it to 'offline' to go on "
+                    "without one"
+                )
+            case "acp":
+                found = self._agent(settings.acp)
+            case "http":
+                found = self._endpoint(settings.http)
+            case "offline":
+                found = self._offline
+            case "auto":
+                return self._all_there(settings)
+        return found if isinstance(found, ModelFailure) else (found,)
+
+    def _all_there(self, settings: ModelSettings) -> tuple[AnyModel, ...] | ModelFailure:
+        found: list[AnyModel | ModelFailure] = []
+        if self._editor is not None:
+            found.append(self._editor)
+        if settings.acp.command or settings.acp.profile:
+            found.append(self._agent(settings.acp))
+        if settings.http.base_url:
+            found.append(self._endpoint(settings.http))
+        models = tuple(one for one in found if not isinstance(one, ModelFailure))
+        failures = [one for one in found if isinstance(one, ModelFailure)]
+        if models:
+            return models
+        return failures[0] if failures else (self._offline,)
+
+    def _new_agent(self, settings: AcpSettings) -> AcpModel | ModelFailure:
+        profile = find_profile(settings.profile, settings.command)
+        if profile is None:
+            known = ", ".join(one.name for one in PROFILES)
+            return _failure(f"model.acp.profile is {settings.profile!r}; the profiles are {known}")
+        command = settings.command or profile.command
+        if not command:
+            return _failure("model.acp.command is empty; set it to the command of an agent that speaks ACP")
+        return AcpModel(profile, command, settings.env, self._environment)
+
+    def _new_endpoint(self, settings: HttpSettings) -> HttpModel | ModelFailure:
+        if settings.base_url is None:
+            return _failure("model.http.baseUrl is not set; set it to the address of an endpoint")
+        return HttpModel(settings, self._environment)
 
 
-def _not_built(what: str, setting: str) -> ModelFailure:
-    return ModelFailure(
-        "not_built",
-        f"{what} ({setting}) are not supported by this version; set model.provider to 'editor' or 'offline'",
-        retryable=False,
-    )
+def _failure(message: str) -> ModelFailure:
+    return ModelFailure("model_unavailable", message, retryable=False)

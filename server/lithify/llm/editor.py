@@ -8,13 +8,14 @@ from typing import Any, Protocol
 
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest, Usage
 
-UNAVAILABLE = {
-    "no_model": "the editor has no language model to offer",
+NO_MODEL = "the editor has no language model to offer"
+
+HELD = {
     "consent_required": "the editor's model needs your consent first; run the command from the editor and allow it",
     "consent_denied": "you did not allow Lithify to use the editor's model; allow it in the editor's settings",
     "quota": "the quota of the editor's model is used up",
 }
-
+"""Reasons that hold until the user acts: work that no user asked for does not ask the editor again before."""
 
 MOST_TOKENS = 1 << 53
 """What is more is no count of tokens."""
@@ -44,13 +45,29 @@ class EditorModel:
     """The model of the editor that runs this server."""
 
     name = "editor"
+    host = None
 
     def __init__(self, client: Client, new_id: Callable[[], str]) -> None:
         self._client = client
         self._new_id = new_id
+        self._held: ModelFailure | None = None
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        """One answer. On a timeout or a cancel the editor is told to stop."""
+        """One answer. On a timeout or a cancel the editor is told to stop.
+
+        Once consent or quota was lacking, only a user's own request asks again; when the editor answers that one, work
+        that no user asked for may ask again too.
+        """
+        if self._held is not None and not request.user_initiated:
+            return self._held
+        answer = await self._answer(request)
+        if isinstance(answer, ModelReply):
+            self._held = None
+        elif not answer.counts:
+            self._held = answer
+        return answer
+
+    async def _answer(self, request: ModelRequest) -> ModelReply | ModelFailure:
         request_id = self._new_id()
         try:
             answer = await _within(self._client.complete(_params(request_id, request)), request.timeout_ms)
@@ -105,9 +122,12 @@ def _reply(answer: Any) -> ModelReply | ModelFailure:
 
 
 def _failure(error: EditorError) -> ModelFailure:
-    if error.reason in UNAVAILABLE:
-        sentence = f"{UNAVAILABLE[error.reason]} ({error})" if str(error) else UNAVAILABLE[error.reason]
-        return ModelFailure("model_unavailable", sentence, counts=error.reason == "no_model")
+    words = f" ({error})" if str(error) else ""
+    if error.reason == "no_model":
+        way_out = "choose one in the editor, or set model.provider to 'offline' to go on without one"
+        return ModelFailure("model_unavailable", f"{NO_MODEL}{words}; {way_out}", absent=True)
+    if error.reason in HELD:
+        return ModelFailure("model_unavailable", f"{HELD[error.reason]}{words}", counts=False)
     if error.reason == "timeout":
         return ModelFailure("timeout", f"the editor's model took too long ({error})")
     if error.reason == "context_too_long":

@@ -14,6 +14,7 @@ class OfflineModel:
     """A model that selects and shortens instead of writing: deterministic, literal, always there."""
 
     name = "offline"
+    host = None
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         """The digest of the request's messages, or the records or summaries of its entries; a failure where these say
