@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from lithify.core.conversation import Range, kept_in_front, with_summary
 from lithify.core.kimi import summary_message
-from lithify.transcripts.model import Transcript, TranscriptFormat
+from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
+
+STAMP = Stamp("2026-01-02T03:04:05.000Z", lambda: "00000000-0000-4000-8000-000000000000")
+"""What new records are marked with."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ def rewrite(chat_format: TranscriptFormat, text: str, start: int, end: int, answ
     summary = summary_message(before.conversation, answer)
     first = start + kept_in_front(before.conversation, Range(start, end))
     head, tail = text[: before.messages[first].start], text[before.messages[end - 1].end :]
-    result = chat_format.write(text, before, start, end, summary)
+    result = chat_format.write(text, before, start, end, summary, STAMP)
     after = chat_format.parse(result)
     assert after.conversation == with_summary(before.conversation, Range(start, end), summary)
     assert sorted(problem.message for problem in after.problems) == sorted(

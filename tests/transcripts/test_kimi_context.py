@@ -10,6 +10,7 @@ from lithify.transcripts import kimi_context
 from lithify.transcripts.model import Problem
 from tests.support import kimi_loader
 from tests.support.kimi_loader import KimiCrash
+from tests.transcripts.rewriting import STAMP
 
 SUMMARY = {"role": "user", "content": [{"type": "text", "text": "short"}]}
 SHORT = '{"role":"user","content":[{"type":"text","text":"short"}]}\n'
@@ -27,7 +28,7 @@ def usage(count: int) -> str:
 
 
 def replaced(text: str, start: int, end: int) -> str:
-    return kimi_context.write(text, kimi_context.parse(text), start, end, SUMMARY)
+    return kimi_context.write(text, kimi_context.parse(text), start, end, SUMMARY, STAMP)
 
 
 def new_count(text: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts import openai_json
 from lithify.transcripts.model import Problem
+from tests.transcripts.rewriting import STAMP
 
 SUMMARY = {"role": "user", "content": "short"}
 HELLO = '{"role": "user", "content": "hello"}'
@@ -17,7 +18,7 @@ def contents(text: str) -> list[object]:
 
 
 def replaced(text: str, start: int, end: int) -> str:
-    return openai_json.write(text, openai_json.parse(text), start, end, SUMMARY)
+    return openai_json.write(text, openai_json.parse(text), start, end, SUMMARY, STAMP)
 
 
 def test_a_message_range_is_its_object_without_the_white_space_around_it() -> None:
@@ -67,19 +68,19 @@ def test_an_array_whose_objects_begin_on_the_bracket_s_line_keeps_its_indentatio
 
 def test_a_text_of_ascii_with_escapes_gets_an_escaped_summary() -> None:
     text = '[{"role":"user","content":"\\u00e4"}]'
-    made = openai_json.write(text, openai_json.parse(text), 0, 1, {"role": "user", "content": "ö"})
+    made = openai_json.write(text, openai_json.parse(text), 0, 1, {"role": "user", "content": "ö"}, STAMP)
     assert made == '[{"role":"user","content":"\\u00f6"}]'
 
 
 def test_a_text_with_other_characters_gets_a_summary_with_them() -> None:
     text = '[{"role":"user","content":"ä"}]'
-    made = openai_json.write(text, openai_json.parse(text), 0, 1, {"role": "user", "content": "ö"})
+    made = openai_json.write(text, openai_json.parse(text), 0, 1, {"role": "user", "content": "ö"}, STAMP)
     assert made == '[{"role":"user","content":"ö"}]'
 
 
 def test_a_lone_surrogate_in_the_summary_is_escaped() -> None:
     text = '[{"role":"user","content":"ä"}]'
-    made = openai_json.write(text, openai_json.parse(text), 0, 1, {"role": "user", "content": "\ud800ö"})
+    made = openai_json.write(text, openai_json.parse(text), 0, 1, {"role": "user", "content": "\ud800ö"}, STAMP)
     assert made == '[{"role":"user","content":"\\ud800ö"}]'
 
 

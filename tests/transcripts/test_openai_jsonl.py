@@ -6,6 +6,7 @@ import pytest
 
 from lithify.transcripts import openai_jsonl
 from lithify.transcripts.model import Problem
+from tests.transcripts.rewriting import STAMP
 
 SUMMARY = {"role": "user", "content": "short"}
 A, B, C = (f'{{"role":"user","content":"{letter}"}}' for letter in "abc")
@@ -13,7 +14,7 @@ SHORT = '{"role":"user","content":"short"}'
 
 
 def replaced(text: str, start: int, end: int) -> str:
-    return openai_jsonl.write(text, openai_jsonl.parse(text), start, end, SUMMARY)
+    return openai_jsonl.write(text, openai_jsonl.parse(text), start, end, SUMMARY, STAMP)
 
 
 def test_the_summary_takes_the_place_of_the_lines_it_replaces() -> None:

@@ -6,15 +6,17 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from lithify.core.compaction_results import Summarised
 from lithify.storage.atomic import replace_with_backup, write_new
 from lithify.storage.backup_names import next_backup, next_rotation
 from lithify.transcripts import kimi_context
 from lithify.transcripts.json_lines import LOOKED_AT, first_objects
-from lithify.transcripts.model import Transcript, TranscriptFormat
+from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
 from lithify.transcripts.registry import FORMATS, by_name, recognise
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -44,7 +46,8 @@ class ChatFile:
     def compacted(self, outcome: Summarised) -> bytes:
         """The file's bytes with the summary in place."""
         planned = outcome.plan.range
-        text = self.format.write(self.text, self.transcript, planned.start, planned.end, outcome.summary)
+        stamp = Stamp(_now(), lambda: str(uuid4()))
+        text = self.format.write(self.text, self.transcript, planned.start, planned.end, outcome.summary, stamp)
         return text.encode("utf-8")
 
 
@@ -178,6 +181,10 @@ def rewrite(chat: ChatFile, data: bytes) -> Path:
             f"cannot rewrite {chat.title}: {_reason(error)}; it is as it was, use --output to write elsewhere"
         ) from error
     return backup
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _exists(output: str) -> ChatFileError:

@@ -17,7 +17,7 @@ from lithify.core.conversation import Range, with_summary
 from lithify.core.messages import Message, estimate_tokens, role_of
 from lithify.transcripts.json_lines import JsonLine, first_objects, json_lines, json_of, lines_between
 from lithify.transcripts.json_text import Fault, line_ending, problems_of, skip_mark
-from lithify.transcripts.model import Transcript, TranscriptMessage, replaced_messages
+from lithify.transcripts.model import Stamp, Transcript, TranscriptMessage, replaced_messages
 from lithify.transcripts.roles import is_chat_message
 from lithify.transcripts.summary_text import one_line, spelled_like
 
@@ -52,7 +52,7 @@ def parse(text: str) -> Transcript:
     return Transcript(name, messages, problems_of(text, faults), writable=False, read_only_reason=reason)
 
 
-def write(text: str, transcript: Transcript, start: int, end: int, summary: Message) -> str:
+def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:  # noqa: ARG001 - nothing here bears a time or an id
     """The session with the summary in place of the messages; broken lines between them follow it."""
     leaving = replaced_messages(transcript, start, end)
     first, last = leaving[0], leaving[-1]

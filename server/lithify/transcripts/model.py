@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,27 +21,54 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """A message, and the characters [start, end) of the text that say it, white space around it left out."""
+    """A message, and the characters [start, end) of the text that say it, white space around it left out.
+
+    Where several records say one message, these are the first one's place, and `more` holds those of the others.
+    """
 
     message: Message
     start: int
     end: int
+    more: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Characters [start, end) of the text that the tool itself would not send: an earlier branch, or what was compacted
+    away. `title` says what it is; `messages` counts what it holds."""
+
+    start: int
+    end: int
+    title: str
+    messages: int
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """All that was found in a chat file. `read_only_reason` is one sentence, present when `writable` is false."""
+    """All that was found in a chat file. `messages` are those of the effective conversation, what the tool itself would
+    send. `read_only_reason` is one sentence, present when `writable` is false. `prefix_only`: the tool can only take a
+    summary in place of the first messages."""
 
     format: str
     messages: tuple[TranscriptMessage, ...]
     problems: tuple[Problem, ...]
     writable: bool = True
     read_only_reason: str | None = None
+    folds: tuple[Fold, ...] = ()
+    prefix_only: bool = False
 
     @property
     def conversation(self) -> list[Message]:
         """The messages alone, in order."""
         return [placed.message for placed in self.messages]
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What new records are marked with: the time (ISO 8601 in UTC with milliseconds, ending in `Z`), and new UUIDs."""
+
+    now: str
+    new_uuid: Callable[[], str]
 
 
 class TranscriptFormat(Protocol):
@@ -57,11 +84,12 @@ class TranscriptFormat(Protocol):
     def parse(self, text: str) -> Transcript:
         """The messages and the problems of any text whatever; never raises."""
 
-    def write(self, text: str, transcript: Transcript, start: int, end: int, summary: Message) -> str:
+    def write(self, text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:
         """The text with the messages [start, end) replaced by the summary; a leading system message stays.
 
         `transcript` is the parse of this very text. Every character outside of the replaced messages stays, and so
-        does whatever lies between them and is no message. Raises LithifyError: `unsupported_document` when the
+        does whatever lies between them and is no message. In an append-only format all of the text stays, and records
+        come behind it. Raises LithifyError: `unsupported_document` when the
         transcript is not writable, `invalid_range` when there is nothing to replace.
         """
 
@@ -78,6 +106,10 @@ def replaced_messages(transcript: Transcript, start: int, end: int) -> Sequence[
     """
     if not transcript.writable:
         raise LithifyError("unsupported_document", transcript.read_only_reason or "The transcript is read-only.")
+    if transcript.prefix_only and start > 0:
+        raise LithifyError(
+            "invalid_range", f"a {transcript.format} session can only be compacted from its first message on"
+        )
     length = len(transcript.messages)
     if not 0 <= start <= end <= length:
         raise LithifyError("invalid_range", f"{start}..{end} does not lie within the {length} messages")

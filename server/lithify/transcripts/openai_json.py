@@ -8,7 +8,7 @@ from lithify.core.messages import Message
 from lithify.transcripts.json_array import CHAT_KEY, Element, Scan
 from lithify.transcripts.json_lines import LOOKED_AT
 from lithify.transcripts.json_text import Fault, problems_of, skip_mark, skip_space
-from lithify.transcripts.model import Transcript, TranscriptMessage, is_message, replaced_messages
+from lithify.transcripts.model import Stamp, Transcript, TranscriptMessage, is_message, replaced_messages
 from lithify.transcripts.roles import is_chat_message
 from lithify.transcripts.summary_text import spelled_like
 
@@ -47,7 +47,7 @@ def _stranger(element: Element) -> Fault:
     return Fault(element.start, "not a message: no object with a role")
 
 
-def write(text: str, transcript: Transcript, start: int, end: int, summary: Message) -> str:
+def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:  # noqa: ARG001 - nothing here bears a time or an id
     """The document with the summary in place of the messages; elements between them that are none follow it."""
     leaving = replaced_messages(transcript, start, end)
     first, last = leaving[0], leaving[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lithify.core.messages import Message
 from lithify.transcripts.json_lines import JsonLine, first_objects, json_lines, lines_between
 from lithify.transcripts.json_text import Fault, problems_of
-from lithify.transcripts.model import Transcript, TranscriptMessage, is_message, replaced_messages
+from lithify.transcripts.model import Stamp, Transcript, TranscriptMessage, is_message, replaced_messages
 from lithify.transcripts.roles import is_chat_message
 from lithify.transcripts.summary_text import spelled_like
 
@@ -29,7 +29,7 @@ def _wrong_with(line: JsonLine) -> str:
     return line.fault or "not a message: no object with a role"
 
 
-def write(text: str, transcript: Transcript, start: int, end: int, summary: Message) -> str:
+def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:  # noqa: ARG001 - nothing here bears a time or an id
     """The lines with the summary in place of the messages; lines between them that are none follow it."""
     leaving = replaced_messages(transcript, start, end)
     first, last = leaving[0], leaving[-1]
