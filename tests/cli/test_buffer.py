@@ -14,7 +14,7 @@ from lithify.assembly import now, now_ms
 from lithify.core.breaker import Breaker
 from lithify.core.entries import Entry
 from lithify.core.events import EventKind, NewEvent, StoredEvent, stored_event
-from lithify.core.model_calls import ModelCall
+from lithify.core.model_calls import Answerer, ModelCall
 from lithify.core.pipeline import Purpose, RunState
 from lithify.core.records import RecordDraft
 from lithify.storage.locks import FileLock
@@ -222,7 +222,13 @@ def test_work_that_never_ran_is_told_as_such(place: Place, bench: Bench) -> None
 
 def test_a_run_that_worked_is_told_with_its_time_and_its_method(place: Place, bench: Bench) -> None:
     ran(bench, "compaction", last_run_at="2026-01-02T03:04:05.000+00:00", last_method="eviction")
-    assert status(place)["Compaction"][0] == "last run 2026-01-02 03:04:05 succeeded by eviction"
+    assert status(place)["Compaction"][0] == "last run 2026-01-02 03:04:05 let the older entries go"
+
+
+def test_a_run_that_a_model_answered_names_it(place: Place, bench: Bench) -> None:
+    at = "2026-01-02T03:04:05.000+00:00"
+    ran(bench, "extraction", last_run_at=at, last_method="model", last_answerer=Answerer("http", "tiny"))
+    assert status(place)["Extraction"][0] == "last run 2026-01-02 03:04:05 succeeded by http, model tiny"
 
 
 def test_a_run_that_failed_is_told_with_its_error(place: Place, bench: Bench) -> None:
@@ -237,7 +243,7 @@ def test_a_run_that_failed_is_told_with_its_error(place: Place, bench: Bench) ->
 
 def test_an_open_breaker_says_when_it_tries_again(place: Place, bench: Bench) -> None:
     ran(bench, "extraction", breaker=Breaker(3, now_ms()), last_run_at=now(), last_error="no answer")
-    expected = "breaker open: 3 runs failed in a row; tries again 5 minutes after that"
+    expected = "breaker open: 3 runs failed in a row; by default it tries again 5 minutes after that"
     assert status(place)["Extraction"][1] == expected
 
 

@@ -51,9 +51,8 @@ def written(tmp_path: Path, settings: Any) -> Path:
 def test_an_agent_that_is_not_there_is_a_note_with_the_way_to_get_it(profile: Any, home: dict[str, str]) -> None:
     found = check(f"Agent {profile.name}", home)
     assert found.mark == "note"
-    assert found.next_step is not None
-    assert found.next_step.lower() == profile.install.lower().removesuffix(".")
     assert profile.command[0] in found.text
+    assert found.text.lower().endswith(profile.install.lower().removesuffix("."))
 
 
 @pytest.mark.parametrize("profile", AGENTS, ids=lambda one: one.name)
@@ -77,12 +76,11 @@ def test_an_agent_with_a_login_is_fine(home: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({}, "offline"),
-        ({"model": {"http": {"baseUrl": "http://localhost:1234/v1"}}}, "http at localhost:1234"),
-        ({"lithify": {"model": {"provider": "offline"}}}, "offline"),
+        ({}, "the offline model"),
+        ({"lithify": {"model": {"provider": "offline"}}}, "the offline model"),
         (
-            {"model": {"acp": {"command": ["agent"]}, "http": {"baseUrl": "http://localhost:1"}}},
-            "acp, else http at localhost:1",
+            {"model": {"http": {"baseUrl": "http://localhost:1234/v1", "model": "tiny"}}},
+            "endpoint localhost:1234, model tiny; it was not asked",
         ),
     ],
 )
@@ -91,6 +89,29 @@ def test_settings_are_shown_as_the_models_they_name(
 ) -> None:
     found = check("Configured model", home, written(tmp_path, settings))
     assert (found.mark, found.text) == ("ok", text)
+
+
+HTTP = {"baseUrl": "http://localhost:1"}
+
+
+@pytest.mark.parametrize(
+    ("model", "mark", "named"),
+    [
+        ({"http": {**HTTP, "apiKeyEnv": "UNSET_KEY"}}, "fails", "UNSET_KEY"),
+        ({"http": {"baseUrl": "localhost:1/v1"}}, "fails", "model.http.baseUrl"),
+        ({"http": {"baseUrl": "http://me:secret@localhost"}}, "fails", "model.http.baseUrl"),
+        ({"acp": {"command": ["no-such-agent"]}}, "fails", "no-such-agent"),
+        ({"acp": {"command": ["no-such-agent"]}, "http": HTTP}, "attention", "no-such-agent"),
+        ({"acp": {"command": ["there"], "env": ["UNSET_KEY"]}}, "attention", "UNSET_KEY"),
+    ],
+)
+def test_settings_that_cannot_work_here_are_told_with_what_is_missing(
+    model: Any, mark: str, named: str, home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(home, "there")
+    monkeypatch.setenv("PATH", home["PATH"])
+    found = check("Configured model", home, written(tmp_path, {"model": model}))
+    assert (found.mark, named in found.text, "secret" in found.text) == (mark, True, False)
 
 
 @pytest.mark.parametrize(

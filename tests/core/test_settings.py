@@ -324,3 +324,16 @@ def test_what_is_no_object_has_no_unknown_names(given: Any) -> None:
 def test_names_are_those_of_the_wire_alone(given: dict[str, Any]) -> None:
     assert read(given) == read({})
     assert len(unknown_settings(given)) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "setting"),
+    [
+        ({"model": {"http": {"apiKeyEnv": "sk-0123456789-abc"}}}, "model.http.apiKeyEnv"),
+        ({"model": {"acp": {"env": ["KEY=0123456789"]}}}, "model.acp.env"),
+    ],
+)
+def test_a_key_in_the_place_of_a_variables_name_is_refused_and_not_told(given: Any, setting: str) -> None:
+    (problem,) = read_settings(given) if isinstance(read_settings(given), list) else []
+    assert (problem.setting, "0123456789" in repr(problem)) == (setting, False)
+    assert "name of an environment variable" in problem.expected

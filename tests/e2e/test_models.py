@@ -142,7 +142,6 @@ async def test_where_the_editor_has_no_model_and_no_agent_is_there_the_endpoint_
         assert (await compacted(client))["provider"] == "http"
         assert [(one[1], one[4]) for one in await calls(client)] == [
             ("editor", "model_unavailable"),
-            ("acp", "model_unavailable"),
             ("http", "answered"),
         ]
 

@@ -88,3 +88,15 @@ def test_one_agent_and_one_endpoint_are_made_for_the_same_settings() -> None:
     assert not isinstance(first, ModelFailure)
     assert not isinstance(second, ModelFailure)
     assert [id(one) for one in first] == [id(one) for one in second]
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [({"http": {"model": "gpt"}}, "model.http.baseUrl"), ({"acp": {"env": ["A_KEY"]}}, "model.acp.command")],
+)
+def test_settings_of_a_model_that_is_not_named_do_not_end_with_the_offline_one(
+    settings: dict[str, Any], named: str
+) -> None:
+    found = chosen(settings, editor=False)
+    assert isinstance(found, ModelFailure)
+    assert named in found.message

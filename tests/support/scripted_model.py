@@ -37,6 +37,7 @@ class ScriptedModel:
 
     name = "scripted"
     host: str | None = None
+    default_model: str | None = None
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = answers

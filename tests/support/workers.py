@@ -68,6 +68,7 @@ class GatedModel:
 
     name = "scripted"
     host = None
+    default_model = None
 
     def __init__(self, answer: Callable[[ModelRequest], str | ModelFailure]) -> None:
         self._answer = answer

@@ -765,6 +765,7 @@ class Both:
 
     name = "scripted"
     host = None
+    default_model = None
 
     def __init__(self) -> None:
         self.compaction = GatedModel(lambda _: compacted("short"))

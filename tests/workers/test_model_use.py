@@ -224,3 +224,33 @@ async def test_calls_more_than_an_hour_ago_do_not_count(rig: Rig) -> None:
     await extracted(rig, one_record)
     rig.hour_ago = "9999"
     assert not await held(rig)
+
+
+# --- while a call goes on ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.asyncio
+async def test_a_call_is_a_line_while_it_goes_on_so_that_a_dying_process_leaves_it(rig: Rig) -> None:
+    rig.model = model = GatedModel(one_record)
+    await rig.record("one")
+    running = asyncio.ensure_future(rig.extract())
+    await model.asked.get()
+    assert [row[4] for row in await rig.ledger()] == ["pending"]
+    model.let_go()
+    await running
+    assert [row[4] for row in await rig.ledger()] == ["answered"]
+
+
+@pytest.mark.asyncio
+async def test_a_call_that_gave_nothing_to_anybody_is_no_line(rig: Rig) -> None:
+    await extracted(rig, ModelFailure("model_unavailable", "no key", retryable=False, sent=False), by_user=True)
+    assert await rig.ledger() == []
+
+
+@pytest.mark.asyncio
+async def test_a_failed_call_names_the_model_that_would_have_answered(rig: Rig) -> None:
+    rig.model = model = ScriptedModel(BROKEN)
+    model.default_model = "tiny"
+    await rig.record("one")
+    await rig.extract()
+    assert {row[2] for row in await rig.ledger()} == {"tiny"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithify.cli.doctor_report import as_bytes, counted
-from lithify.cli.output import print_text, write_bytes
+from lithify.cli.output import as_called, print_text, write_bytes
 from lithify.cli.stored import add_data_dir, add_limit, answered, data_folder, find_project, read
 
 if TYPE_CHECKING:
@@ -227,6 +227,9 @@ def _print_status(status: BufferStatus, settings: Settings) -> None:
         ("Last hour", _background(status, settings)),
     ]
     print_pairs(pairs)
+    if status.extraction.run.last_error is not None:
+        kept = "No event is lost: what could not be extracted stays, and is tried again by itself."
+        print_lines(["", as_called(f"{kept} Models: 'lithify doctor', and docs/MODELS.md.")])
     print_lines(["", "Thresholds, cooldown and budget are the defaults; your editor's settings may name others."])
 
 
@@ -258,7 +261,11 @@ def _work(work: WorkStatus, cooldown_ms: int) -> Text:
                 Text("breaker closed" + (f", {failures} failed in a row" if work.run.breaker.failures else ""))
             )
         case "open":
-            again = f"tries again {_minutes(cooldown_ms)} after that" if cooldown_ms else "waits for a run by hand"
+            again = (
+                f"by default it tries again {_minutes(cooldown_ms)} after that"
+                if cooldown_ms
+                else "waits for a run by hand"
+            )
             lines.append(Text(f"breaker open: {failures} failed in a row; {again}", "bold red"))
         case "half_open":
             lines.append(Text(f"breaker half-open: {failures} failed in a row; the next run is a try", "yellow"))
@@ -276,8 +283,10 @@ def _last_run(work: WorkStatus) -> Text:
     at = local_time(run.last_run_at)
     if run.last_error is not None:
         return Text(f"last run {at} failed: {visible(run.last_error)}", "red")
-    by = {"offline": " by the offline model", "model": " by a model", "eviction": " by eviction"}
-    return Text(f"last run {at} succeeded{by.get(run.last_method or '', '')}")
+    if run.last_method == "eviction":
+        return Text(f"last run {at} let the older entries go")
+    by = "" if run.last_answerer is None else f" by {visible(run.last_answerer.in_words)}"
+    return Text(f"last run {at} succeeded{by}")
 
 
 def _minutes(duration_ms: int) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from lithify.cli.model_settings import add_settings
 from lithify.cli.output import as_called, fail, print_text, progress, say, usage, write_bytes
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from lithify.core.compaction_results import Preview, Summarised
     from lithify.core.conversation import Noop, Plan
     from lithify.core.settings import Settings
-    from lithify.workers.conversation import Workshop
+    from lithify.workers.conversation import Ask, Workshop
 
 FORMAT_NAMES = ("kimi-context", "openai-json", "openai-jsonl")
 STANDARD_STREAM = "-"
@@ -153,9 +155,25 @@ def _summarise(chat: ChatFile, options: CompactionOptions, settings: Settings) -
     from lithify.cli.model_settings import models_of
     from lithify.workers.conversation import summarise
 
-    workshop, models = _workshop(settings), models_of(settings)
+    workshop, models, messages = _workshop(settings), models_of(settings), chat.transcript.conversation
     with progress(f"Compacting {chat.title} ...") as tell:
-        return asyncio.run(summarise(chat.transcript.conversation, options, workshop, models, tell))
+        if all(one.name == OFFLINE for one in models):
+            return asyncio.run(summarise(messages, options, workshop, models, tell))
+        return _listed(settings, lambda ask: summarise(messages, options, replace(workshop, ask=ask), models, tell))
+
+
+def _listed(settings: Settings, work: Callable[[Ask], Coroutine[Any, Any, Summarised | Noop]]) -> Summarised | Noop:
+    """Work that sends text away, with every call in the ledger."""
+    import asyncio
+
+    from lithify.cli.call_ledger import CallLedger
+
+    ledger = CallLedger(settings)
+    try:
+        return asyncio.run(ledger.kept(work))
+    finally:
+        if ledger.problem is not None:
+            say(f"warning: 'lithify ledger' will not show this call: {ledger.problem}")
 
 
 def _preview(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> int:
@@ -237,9 +255,9 @@ def _tell(chat: ChatFile, outcome: Summarised) -> None:
 
 def _answered_by(outcome: Summarised) -> str:
     """Which model it was, in words."""
-    if outcome.provider == OFFLINE:
-        return "offline model"
-    return f"{outcome.provider}, model {outcome.model}" if outcome.model else outcome.provider
+    from lithify.core.model_calls import Answerer
+
+    return Answerer(outcome.provider, outcome.model).in_words
 
 
 _NOOPS = {

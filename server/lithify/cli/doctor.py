@@ -64,12 +64,24 @@ def _show(checks: list[Check], *, as_json: bool) -> None:
         print("\n".join(doctor_report.as_lines(checks)), flush=True)
 
 
+def _data_dir_of(settings_file: str | None) -> str | None:
+    """The data folder that settings name; settings that cannot be read have a check of their own."""
+    from lithify.cli.model_settings import BadSettings, read_settings_file
+
+    if settings_file is None:
+        return None
+    try:
+        return read_settings_file(settings_file).data_dir
+    except BadSettings:
+        return None
+
+
 def _checks(data_dir: str | None, settings_file: str | None) -> list[Check]:
     from lithify.cli import doctor_disk, doctor_folder, doctor_machine, doctor_models
     from lithify.cli.doctor_report import checked
     from lithify.storage.paths import data_dir as find_data_dir
 
-    folder = find_data_dir(data_dir, os.environ)
+    folder = find_data_dir(data_dir or _data_dir_of(settings_file), os.environ)
     return [
         *checked("Python", doctor_machine.look_at_versions),
         *checked("Command", doctor_machine.look_at_command),

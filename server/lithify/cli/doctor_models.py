@@ -5,12 +5,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from lithify.cli.doctor_report import Check
 from lithify.cli.model_settings import BadSettings, models_of, read_settings_file
+from lithify.llm.acp.model import AcpModel
 from lithify.llm.acp.profile import Profile
 from lithify.llm.acp.profiles import PROFILES
 from lithify.llm.acp.runs import LiveRun, live_runs
+from lithify.llm.http.model import HttpModel
+from lithify.llm.offline import OfflineModel
+
+if TYPE_CHECKING:
+    from lithify.cli.model_settings import CommandLineModel
 
 
 def look_at_models(settings_file: str | None, environment: Mapping[str, str]) -> Iterator[Check]:
@@ -40,9 +47,30 @@ def _configured(path: str) -> Check:
     try:
         models = models_of(read_settings_file(path))
     except BadSettings as error:
-        return Check(name, "fails", str(error), "correct the settings; docs/MODELS.md has examples")
-    tried = [f"{one.name} at {one.host}" if one.host else one.name for one in models]
-    return Check(name, "ok", ", else ".join(tried), None, {"providers": [one.name for one in models]})
+        return Check(name, "fails", str(error), "correct the settings")
+    details = {"providers": [one.name for one in models]}
+    tried = ", else ".join(map(_told, models))
+    lacking = [lack.message for one in models if not isinstance(one, OfflineModel) and (lack := one.lack()) is not None]
+    if len(lacking) == len(models):
+        return Check(name, "fails", f"{tried}: {'; '.join(lacking)}", "correct the settings", details)
+    unset = [name for one in models if isinstance(one, AcpModel) for name in one.unset_names]
+    lacking += [f"{one}, which model.acp.env names, is not set here" for one in unset]
+    if lacking:
+        return Check(name, "attention", f"{tried}: {'; '.join(lacking)}", "correct the settings", details)
+    asked = "" if isinstance(models[0], OfflineModel) else "; it was not asked"
+    return Check(name, "ok", f"{tried}{asked}", None, details)
+
+
+def _told(model: CommandLineModel) -> str:
+    """A model in words: whose it is, and which."""
+    match model:
+        case OfflineModel():
+            return "the offline model"
+        case AcpModel():
+            return f"agent {model.agent} ({' '.join(model.command)})"
+        case HttpModel():
+            named = f", model {model.default_model}" if model.default_model else ""
+            return f"endpoint {model.host or 'of no address'}{named}"
 
 
 def _agent(profile: Profile, environment: Mapping[str, str]) -> Iterator[Check]:
@@ -51,7 +79,7 @@ def _agent(profile: Profile, environment: Mapping[str, str]) -> Iterator[Check]:
     found = shutil.which(program, path=environment.get("PATH"))
     details = {"profile": profile.name, "command": list(profile.command), "path": found}
     if found is None:
-        yield Check(name, "note", f"'{program}' is not on PATH", _as_step(profile.install), details)
+        yield Check(name, "note", f"'{program}' is not on PATH; to have it, {_as_step(profile.install)}", None, details)
         return
     findings = list(profile.look(environment))
     missing = [one for one in findings if not one.ok]
@@ -60,9 +88,9 @@ def _agent(profile: Profile, environment: Mapping[str, str]) -> Iterator[Check]:
     yield Check(name, "attention" if missing else "ok", text, "; ".join(steps) or None, details)
 
 
-def _as_step(sentence: str) -> str | None:
-    """A sentence as it stands behind `next:`."""
-    return (sentence[:1].lower() + sentence[1:]).removesuffix(".") or None
+def _as_step(sentence: str) -> str:
+    """A sentence as it stands within another."""
+    return (sentence[:1].lower() + sentence[1:]).removesuffix(".")
 
 
 def _run(run: LiveRun) -> tuple[bool, str, str | None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithify.cli.doctor_report import counted
-from lithify.cli.output import fail, say
+from lithify.cli.output import as_called, fail, say
 from lithify.cli.stored import BadCall, add_data_dir, add_limit, answered, data_folder, find_project, read
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _list(args: argparse.Namespace) -> int:
         args,
         lambda store, project_id: [one for _, one in store.memory.recent(project_id, args.limit + 1, None)],
         _print_list,
-        "There is no memory record{} yet.",
+        "There is no memory record{} yet; 'lithify buffer status' says what waits to become memory.",
     )
 
 
@@ -182,9 +182,9 @@ def _print_none(none: str, project: Project | None) -> None:
     from lithify.cli.stored_text import print_lines, root_of
 
     if project is None:
-        print_lines([none.format("")])
+        print_lines([as_called(none.format(""))])
     else:
-        print_lines([f"{none.format(f' of {root_of(project)}')} All projects: --all."])
+        print_lines([as_called(f"{none.format(f' of {root_of(project)}')} All projects: --all.")])
 
 
 # --- show and forget ---
@@ -225,7 +225,8 @@ def _forget(args: argparse.Namespace) -> int:
         return 0
     said = f"Forgot {visible(record.record_id)}, '{visible(record.title)}': it is deleted, also from the search index."
     events = counted(len(record.source_event_ids), "event")
-    print_lines([f"{said} The {events} it was made from stay in the event log."])
+    stay = "stays" if len(record.source_event_ids) == 1 else "stay"
+    print_lines([f"{said} The {events} it was made from {stay} in the event log."])
     return 0
 
 

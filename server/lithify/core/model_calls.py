@@ -52,6 +52,13 @@ class Answerer:
     provider: str
     model: str | None = None
 
+    @property
+    def in_words(self) -> str:
+        """For a sentence."""
+        if self.provider == "offline":
+            return "the offline model"
+        return f"{self.provider}, model {self.model}" if self.model else self.provider
+
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
@@ -78,18 +85,24 @@ class ModelReply:
 class ModelFailure:
     """A model that did not deliver. `counts` is false for consent and quota, which no breaker counts. `absent` is true
     where there is no such model at all (the editor has none, the agent is not installed), so that `auto` goes on to
-    the next one that is configured."""
+    the next one that is configured. `sent` is false where nothing was given to anybody."""
 
     type: ModelFailureType
     message: str
     retryable: bool = True
     counts: bool = True
     absent: bool = False
+    sent: bool = True
+
+
+PENDING = "pending"
+"""The outcome of a call that goes on, or whose process died."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One line of the ledger of model calls; no text."""
+    """One line of the ledger of model calls; no text. `outcome`: `pending`, `answered`, `cancelled`, or the type of a
+    failure."""
 
     at: str
     purpose: str

@@ -16,8 +16,12 @@ from pydantic.alias_generators import to_camel
 from lithify.core.exclusion import Exclusion
 from lithify.core.messages import compact_json
 
+VARIABLE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+HIDDEN = "(not shown)"
+
 Positive = Annotated[StrictInt, Field(gt=0)]
 NotNegative = Annotated[StrictInt, Field(ge=0)]
+VariableName = Annotated[StrictStr, Field(pattern=VARIABLE_NAME)]
 ModelName = Annotated[StrictStr, Field(min_length=1)] | None
 
 
@@ -112,14 +116,16 @@ class Conversation(Section):
 class AcpModel(Section):
     command: tuple[StrictStr, ...] = Field((), description="The agent's command and arguments. Machine scope.")
     profile: ModelName = Field(None, description="Which agent it is. Machine scope.")
-    env: tuple[StrictStr, ...] = Field((), description="Names of environment variables passed on. Machine scope.")
+    env: tuple[VariableName, ...] = Field((), description="Names of environment variables passed on. Machine scope.")
 
 
 class HttpModel(Section):
     base_url: ModelName = Field(None, description="The endpoint. Machine scope.")
     wire: Literal["openai", "anthropic"] | None = Field(None, description="The wire format. Machine scope.")
     model: ModelName = Field(None, description="The model's name. Machine scope.")
-    api_key_env: ModelName = Field(None, description="Name of the variable that holds the key. Machine scope.")
+    api_key_env: VariableName | None = Field(
+        None, description="Name of the variable that holds the key. Machine scope."
+    )
 
 
 class Model(Section):
@@ -201,7 +207,10 @@ def _problems(error: ValidationError) -> list[SettingProblem]:
         names = [part for part in detail["loc"] if isinstance(part, str) and "[" not in part]
         expected = _EXPECTED.get(detail["type"], detail["msg"].removeprefix("Input should be "))
         setting = ".".join(names)
-        found.setdefault(setting, SettingProblem(setting, _json_value(detail["input"]), expected))
+        given = _json_value(detail["input"])
+        if detail["type"] == "string_pattern_mismatch":  # somebody may have put the key itself there
+            given, expected = given and HIDDEN, "the name of an environment variable, such as OPENAI_API_KEY"
+        found.setdefault(setting, SettingProblem(setting, given, expected))
     return list(found.values())
 
 

@@ -41,7 +41,7 @@ class Models:
         match settings.provider:
             case "editor":
                 found: AnyModel | ModelFailure = self._editor or _failure(
-                    "model.provider is 'editor', but this editor offers no model; set it to 'offline' to go on "
+                    "model.provider is 'editor', but no editor offers one here; set it to 'offline' to go on "
                     "without one"
                 )
             case "acp":
@@ -62,6 +62,7 @@ class Models:
             found.append(self._agent(settings.acp))
         if settings.http.base_url:
             found.append(self._endpoint(settings.http))
+        found.extend(_half_set(settings))
         models = tuple(one for one in found if not isinstance(one, ModelFailure))
         failures = [one for one in found if isinstance(one, ModelFailure)]
         if models:
@@ -84,5 +85,15 @@ class Models:
         return HttpModel(settings, self._environment)
 
 
+def _half_set(settings: ModelSettings) -> list[ModelFailure]:
+    """Settings of an agent or an endpoint that name none: surely not meant to end with the offline model."""
+    found = []
+    if settings.http != HttpSettings() and not settings.http.base_url:
+        found.append(_failure("model.http has settings, but model.http.baseUrl is not set; name the endpoint there"))
+    if settings.acp != AcpSettings() and not (settings.acp.command or settings.acp.profile):
+        found.append(_failure("model.acp has settings, but model.acp.command is not set; name the agent there"))
+    return found
+
+
 def _failure(message: str) -> ModelFailure:
-    return ModelFailure("model_unavailable", message, retryable=False)
+    return ModelFailure("model_unavailable", message, retryable=False, sent=False)

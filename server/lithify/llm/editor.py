@@ -46,6 +46,7 @@ class EditorModel:
 
     name = "editor"
     host = None
+    default_model = None
 
     def __init__(self, client: Client, new_id: Callable[[], str]) -> None:
         self._client = client

@@ -15,6 +15,7 @@ class OfflineModel:
 
     name = "offline"
     host = None
+    default_model = None
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         """The digest of the request's messages, or the records or summaries of its entries; a failure where these say

@@ -45,9 +45,9 @@ class Store:
         """A write transaction around the block."""
         return transaction(self._connection)
 
-    def note_model_call(self, call: ModelCall) -> None:
-        """Adds a line to the ledger of model calls."""
-        self._connection.execute(
+    def note_model_call(self, call: ModelCall) -> int:
+        """Adds a line to the ledger of model calls; its number."""
+        added = self._connection.execute(
             "INSERT INTO model_calls (at, purpose, provider, model, host, bytes, tokens, user_initiated, outcome)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -62,6 +62,13 @@ class Store:
                 call.outcome,
             ),
         )
+        return added.lastrowid or 0
+
+    def settle_model_call(self, number: int, call: ModelCall | None) -> None:
+        """Says what became of a call that was noted; None takes its line back, since nothing was sent."""
+        self._connection.execute("DELETE FROM model_calls WHERE rowid = ?", (number,))
+        if call is not None:
+            self.note_model_call(call)
 
     def model_use_since(self, at: str) -> tuple[int, int]:
         """Model calls, and their tokens, since a time that no user asked for; the offline model costs nothing."""

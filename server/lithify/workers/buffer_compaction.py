@@ -210,7 +210,7 @@ class BufferCompactor:
             if not isinstance(summaries, Unusable):
                 await self._place(project, chunk, summaries)
                 return reply.answerer
-            problem = summaries.reason
+            problem = f"{summaries.reason}; the answer came from {reply.answerer.in_words}"
         raise _Failed(problem)
 
     async def _ask(self, chunk: list[Entry], budget_tokens: int, *, by_user: bool) -> ModelReply | ModelFailure:

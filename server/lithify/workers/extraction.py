@@ -232,7 +232,7 @@ class Extractor:
         read = read_extraction(reply.text, batch, template.text, reply.stop_reason, literal=reply.provider == "offline")
         if isinstance(read, Extracted):
             return _Answer(read, reply.answerer)
-        return _Answer(problem=read.reason)
+        return _Answer(problem=f"{read.reason}; it came from {reply.answerer.in_words}")
 
     def _request(self, template: Template, batch: list[Entry], budget_tokens: int, *, by_user: bool) -> ModelRequest:
         settings = self._settings().extraction

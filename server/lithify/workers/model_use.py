@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lithify.core.messages import tokens_of_bytes, utf8_length
-from lithify.core.model_calls import ModelCall, ModelFailure, ModelReply, ModelRequest
+from lithify.core.model_calls import PENDING, ModelCall, ModelFailure, ModelReply, ModelRequest
 from lithify.core.settings import Settings
 from lithify.workers.ports import Model, Models, Store
 
@@ -44,6 +44,9 @@ class Ledger:
         return await ask_first(models, request, self._ask_one)
 
     async def _ask_one(self, model: Model, request: ModelRequest) -> ModelReply | ModelFailure:
+        """The line is there while the call goes on, so that a process that dies leaves it; a ledger that cannot be
+        kept costs no call."""
+        at, number = self.now(), asyncio.ensure_future(self._begun(model, request))
         outcome = "model_error"
         reply = None
         try:
@@ -55,11 +58,19 @@ class Ledger:
             outcome = "answered" if isinstance(reply, ModelReply) else reply.type
             return reply
         finally:
-            self._note(_ledger_line(model, request, reply, self.now(), outcome))
+            unsent = isinstance(reply, ModelFailure) and not reply.sent
+            line = None if unsent else _ledger_line(model, request, reply, at, outcome)
+            settling = asyncio.ensure_future(self._settle(number, line))
+            settling.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    def _note(self, call: ModelCall) -> None:
-        noting = asyncio.ensure_future(self.run(lambda store: store.note_model_call(call)))
-        noting.add_done_callback(lambda done: done.cancelled() or done.exception())
+    async def _begun(self, model: Model, request: ModelRequest) -> int:
+        line = _ledger_line(model, request, None, self.now(), PENDING)
+        number: int = await self.run(lambda store: store.note_model_call(line))
+        return number
+
+    async def _settle(self, number: asyncio.Future[int], line: ModelCall | None) -> None:
+        begun = await number
+        await self.run(lambda store: store.settle_model_call(begun, line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ def _ledger_line(
 ) -> ModelCall:
     size = utf8_length(request.system_prompt) + sum(map(utf8_length, request.parts))
     tokens = tokens_of_bytes(size)
-    answering = request.model
+    answering = request.model or model.default_model
     if isinstance(reply, ModelReply):
         tokens += tokens_of_bytes(utf8_length(reply.text))
         answering = reply.model or answering

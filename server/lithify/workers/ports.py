@@ -28,6 +28,10 @@ class Model(Protocol):
     def host(self) -> str | None:
         """The host that the text goes to, where that is known."""
 
+    @property
+    def default_model(self) -> str | None:
+        """What answers a request that names no model, where that is known."""
+
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         """The answer, or why there is none; never raises for a model's fault."""
 
@@ -141,7 +145,8 @@ class Store(Protocol):
     def is_current(self) -> bool: ...
     def forget_record(self, record_id: str) -> bool: ...
     def transaction(self) -> AbstractContextManager[None]: ...
-    def note_model_call(self, call: ModelCall) -> None: ...
+    def note_model_call(self, call: ModelCall) -> int: ...
+    def settle_model_call(self, number: int, call: ModelCall | None) -> None: ...
     def model_use_since(self, at: str) -> tuple[int, int]:
         """Model calls, and their tokens, since a time that no user asked for."""
 

@@ -72,9 +72,10 @@ class AcpModel:
             await asyncio.to_thread(sweep, self._environment)
             folder = RunFolder.create(self._environment)
         except Failed as failed:
-            return failed.failure()
+            return replace(failed.failure(), sent=False)
         except OSError as error:
-            return ModelFailure("model_unavailable", f"no private folder for {self._profile.title}: {error}")
+            message = f"no private folder for {self._profile.title}: {error}"
+            return ModelFailure("model_unavailable", message, sent=False)
         try:
             run = Run(
                 purpose=request.purpose,
@@ -92,6 +93,29 @@ class AcpModel:
         if isinstance(answer, ModelReply) and answer.missing_model is not None:
             self._report(answer.missing_model)
         return answer
+
+    @property
+    def default_model(self) -> str:
+        """The agent's name: which model it takes by itself, it tells only when it runs."""
+        return self.agent
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The agent's command and arguments."""
+        return self._command
+
+    @property
+    def unset_names(self) -> tuple[str, ...]:
+        """The variables that the settings name and that are not set here."""
+        return tuple(name for name in self._env_names if not self._environment.get(name))
+
+    def lack(self) -> ModelFailure | None:
+        """What keeps it from being asked, as far as that is seen from here without starting it: the command."""
+        try:
+            self._check_command(base_environment(self._environment, self._env_names))
+        except Failed as failed:
+            return failed.failure()
+        return None
 
     def _check_command(self, environment: Mapping[str, str]) -> None:
         if not self._command:

@@ -53,6 +53,16 @@ class HttpModel:
         """Host and port of the endpoint; None where the base URL is none."""
         return self._endpoint.host if isinstance(self._endpoint, Endpoint) else None
 
+    @property
+    def default_model(self) -> str | None:
+        """The model of the settings."""
+        return self._settings.model
+
+    def lack(self) -> ModelFailure | None:
+        """What keeps it from being asked, as far as that is seen from here without asking: the URL, the key."""
+        access = self._access()
+        return access if isinstance(access, ModelFailure) else None
+
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         """One answer, within the request's time. Cancelling it closes the connection."""
         access = self._access()
@@ -119,18 +129,14 @@ class HttpModel:
         if isinstance(self._endpoint, ModelFailure):
             return self._endpoint
         name = self._settings.api_key_env
+        named = f"the environment variable {name}, which model.http.apiKeyEnv names,"
         if name is None:
             return Access(self._endpoint)
         key = self._environment.get(name, "").strip()
         if not key:
-            return _unavailable(
-                f"the environment variable {name}, which model.http.apiKeyEnv names, is not set or empty"
-            )
+            return _unavailable(f"{named} is not set where Lithify runs; set it there, and start Lithify anew")
         if not key.isascii() or not key.isprintable() or " " in key:
-            return _unavailable(
-                f"the environment variable {name}, which model.http.apiKeyEnv names, holds no key: it has blanks or "
-                "characters that no HTTP header can carry"
-            )
+            return _unavailable(f"{named} holds no key: it has blanks or characters that no HTTP header can carry")
         return Access(self._endpoint, name, key)
 
     def _warn_of_exposure(self, access: Access) -> None:
@@ -162,8 +168,9 @@ def _endpoint(settings: HttpSettings) -> Endpoint | ModelFailure:
 
 def _no_model(missing: str | None) -> ModelFailure:
     had = f"the endpoint does not have the model {missing}; " if missing else ""
-    return _unavailable(f"{had}Anthropic's wire format needs a model: name one in model.http.model")
+    message = f"{had}Anthropic's wire format needs a model: name one in model.http.model"
+    return _unavailable(message, sent=missing is not None)
 
 
-def _unavailable(message: str, *, absent: bool = False) -> ModelFailure:
-    return ModelFailure("model_unavailable", message, retryable=False, absent=absent)
+def _unavailable(message: str, *, absent: bool = False, sent: bool = False) -> ModelFailure:
+    return ModelFailure("model_unavailable", message, retryable=False, absent=absent, sent=sent)
