@@ -263,7 +263,7 @@ def test_a_model_without_settings_that_say_whose_it_is_is_told_in_one_line(
 
 def test_the_offline_model_can_be_named(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(chat, "--model", "offline") == 0
-    assert "(offline model, " in capsys.readouterr().err
+    assert "(the offline model, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [("--in-place",), ()])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from lithify.cli.compact_words import answer_of, answered_by, compacted, count, why_nothing
 from lithify.cli.model_settings import add_settings
 from lithify.cli.output import as_called, fail, print_text, progress, say, usage, write_bytes
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from lithify.cli.chat_file import ChatFile
     from lithify.core.agents import CompactionOptions
     from lithify.core.compaction_results import Preview, Summarised
-    from lithify.core.conversation import Noop, Plan
+    from lithify.core.conversation import Noop
     from lithify.core.settings import Settings
     from lithify.workers.conversation import Ask, Workshop
 
@@ -185,12 +186,10 @@ def _preview(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> in
         return _tell_noop(chat, found, args)
     _print_request(found)
     stats = found.stats
-    requests = _count(found.requests, "request")
-    what = _compacted(chat, found.plan, f" of {stats.messages_before}")
+    requests = count(found.requests, "request")
+    what = compacted(chat.transcript.conversation, found.plan, f" of {stats.messages_before}")
     say(f"Would compact {what} in {requests}; no model was asked.")
-    say(
-        f"{stats.tokens_before:,} tokens would become {stats.tokens_after:,} or fewer, estimated for the offline model."
-    )
+    say(f"{stats.tokens_before:,} tokens would become some {stats.tokens_after:,}, by the size of an offline summary.")
     return 0
 
 
@@ -206,10 +205,10 @@ def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> i
 
     wrote = None
     if args.in_place:
-        compacted = chat.compacted(outcome)
-        if len(compacted) > len(chat.data):
-            return _refuse_larger(chat, len(compacted))
-        backup = rewrite(chat, compacted)
+        shorter = chat.compacted(outcome)
+        if len(shorter) > len(chat.data):
+            return _refuse_larger(chat, len(shorter))
+        backup = rewrite(chat, shorter)
         wrote = f"Rewrote {chat.title}; what it held before is in {backup.name}."
     elif args.output == STANDARD_STREAM:
         write_bytes(chat.compacted(outcome))
@@ -217,7 +216,7 @@ def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> i
         write_output(args.output, chat.compacted(outcome))
         wrote = f"Wrote {args.output}."
     else:
-        print_text(_answer(outcome))
+        print_text(answer_of(outcome))
     _tell(chat, outcome)
     if wrote is not None:
         say(wrote)
@@ -233,40 +232,16 @@ def _refuse_larger(chat: ChatFile, size_bytes: int) -> int:
     )
 
 
-def _answer(outcome: Summarised) -> str:
-    """The summary as the model wrote it, without the line that marks it in a conversation."""
-    from lithify.core.kimi import OUTPUT_PREFIX
-    from lithify.core.messages import text_of
-
-    return text_of(outcome.summary).removeprefix(OUTPUT_PREFIX).removeprefix("\n")
-
-
 def _tell(chat: ChatFile, outcome: Summarised) -> None:
-    stats = outcome.stats
+    stats, what = outcome.stats, compacted(chat.transcript.conversation, outcome.plan)
     say(
-        f"Compacted {_compacted(chat, outcome.plan)}: {_count(stats.messages_before, 'message')} became "
-        f"{stats.messages_after}, {_count(stats.tokens_before, 'token')} became {stats.tokens_after:,} "
-        f"({_answered_by(outcome)}, prompt {outcome.prompt_source})."
+        f"Compacted {what}: {count(stats.messages_before, 'message')} became "
+        f"{stats.messages_after}, {count(stats.tokens_before, 'token')} became {stats.tokens_after:,} "
+        f"({answered_by(outcome)}, prompt {outcome.prompt_source})."
     )
     for warning in outcome.warnings:
         if outcome.method != "offline" or warning.code != "prompt_fallback":  # the offline model reads no prompt
             say(as_called(f"warning: {warning.message}"))
-
-
-def _answered_by(outcome: Summarised) -> str:
-    """Which model it was, in words."""
-    from lithify.core.model_calls import Answerer
-
-    return Answerer(outcome.provider, outcome.model).in_words
-
-
-_NOOPS = {
-    "empty": "there are no messages",
-    "preserve_none": "--preserve 0 keeps no tail and compacts nothing; use --up-to to compact everything",
-    "too_few_messages": "it holds no more user and assistant messages than are preserved; see --preserve",
-    "nothing_before_tail": "nothing comes before the messages that are preserved; see --preserve",
-    "system_only": "only system messages come before the messages that are preserved",
-}
 
 
 def _tell_noop(chat: ChatFile, noop: Noop, args: argparse.Namespace) -> int:
@@ -274,14 +249,8 @@ def _tell_noop(chat: ChatFile, noop: Noop, args: argparse.Namespace) -> int:
     if passed_on:
         write_bytes(chat.data)
     left = "passed on as it came" if passed_on else "nothing was written" if args.output else "left as it is"
-    say(f"Nothing to compact in {chat.title}, {left}: {_why_nothing(noop, args)}.")
+    say(f"Nothing to compact in {chat.title}, {left}: {why_nothing(noop, args.up_to)}.")
     return 0
-
-
-def _why_nothing(noop: Noop, args: argparse.Namespace) -> str:
-    if noop.reason == "system_only" and args.up_to is not None:
-        return "message 1 is a system message" if args.up_to == 1 else f"{_span(args.up_to)} are system messages"
-    return _NOOPS[noop.reason]
 
 
 def _say_problems(chat: ChatFile) -> None:
@@ -290,27 +259,6 @@ def _say_problems(chat: ChatFile) -> None:
         say(f"warning: line {problem.line + 1} of {chat.title}: {problem.message}")
     if len(problems) > 3:
         say(f"warning: and {len(problems) - 3} more places like these")
-
-
-def _compacted(chat: ChatFile, plan: Plan, of: str = "") -> str:
-    """Which messages were compacted, and why they are more than was asked for."""
-    from lithify.core.tool_groups import answers
-
-    asked, end = plan.requested.end, plan.range.end
-    calls = [one.call_index + 1 for one in answers(chat.transcript.conversation) if one.result_index == end - 1]
-    if end <= asked or not calls:
-        return f"{_span(end)}{of}"
-    result = f"message {end} is the result of a tool call in message {min(calls)}"
-    why = f"{result}, so it goes with it" if end == asked + 1 else f"as {result}, all up to it go with it"
-    return f"{_span(end)}{of} ({why})"
-
-
-def _span(end: int) -> str:
-    return "message 1" if end == 1 else f"messages 1 to {end}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _what_to_do(error: Exception) -> str:
