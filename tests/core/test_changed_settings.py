@@ -132,3 +132,26 @@ def test_an_invalid_change_is_told_by_its_names(change: dict[str, Any], named: s
 def test_a_change_is_judged_together_with_the_settings_at_the_start() -> None:
     initial = {"buffer": {"extractionBytes": 1024, "compactionBytes": 1500}}
     assert isinstance(changed_settings(initial, {"buffer": {"ceilingBytes": 2048}}), Change)
+
+
+ENDPOINT = {"http": {"baseUrl": "http://localhost:1"}}
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "taken"),
+    [
+        ("http", ENDPOINT, False),
+        ("auto", ENDPOINT, False),
+        ("acp", {"acp": {"command": ["agent"]}}, False),
+        ("auto", {}, True),
+        ("editor", ENDPOINT, True),
+        ("offline", ENDPOINT, True),
+    ],
+)
+def test_no_change_leads_from_the_offline_model_to_an_agent_or_an_endpoint(
+    provider: str, model: dict[str, Any], taken: bool
+) -> None:
+    found = changed({"model": {"provider": "offline", **model}}, {"model": {"provider": provider}})
+    assert (found.settings.model.provider, found.ignored) == (
+        (provider, ()) if taken else ("offline", ("model.provider",))
+    )

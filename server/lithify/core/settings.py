@@ -267,7 +267,8 @@ def changed_settings(initial: dict[str, Any], change: dict[str, Any]) -> Change 
     """What a configuration change makes of the settings the editor started with.
 
     The change is laid over the initial ones name by name. Machine-scoped settings stay, recording can only be
-    switched off and exclusions only be added (`!glob`, which takes one back, is left out).
+    switched off and exclusions only be added (`!glob`, which takes one back, is left out). Where the user began with
+    `offline`, no change leads to an agent or an endpoint: text does not leave at a workspace's word.
     """
     merged, ignored = _merge(initial, change, "")
     settings = read_settings(merged)
@@ -275,11 +276,20 @@ def changed_settings(initial: dict[str, Any], change: dict[str, Any]) -> Change 
     if isinstance(settings, list) or isinstance(first, list):
         return settings if isinstance(settings, list) else []
     added = (glob for glob in settings.recording.exclude if not glob.startswith("!"))
+    if first.model.provider == "offline" and _leaves_the_editor(settings.model):
+        settings = settings.model_copy(update={"model": first.model})
+        ignored.append("model.provider")
     recording = Recording(
         enabled=first.recording.enabled and settings.recording.enabled,
         exclude=tuple(dict.fromkeys((*first.recording.exclude, *added))),
     )
     return Change(settings.model_copy(update={"recording": recording}), tuple(ignored))
+
+
+def _leaves_the_editor(model: Model) -> bool:
+    """Whether an agent or an endpoint may answer."""
+    named = model.acp.command or model.acp.profile or model.http.base_url
+    return model.provider in ("acp", "http") or (model.provider == "auto" and bool(named))
 
 
 def _merge(base: Mapping[str, Any], change: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any], list[str]]:

@@ -36,7 +36,8 @@ class Models:
         """The models for the next call, in the order in which they are tried; never empty.
 
         `auto` is the editor's, a configured agent, a configured endpoint; the offline one only where there is none of
-        these, so that no failure ever falls back to it by itself.
+        these, so that no failure ever falls back to it by itself. Settings of one that cannot be are a failure, and not
+        passed over: text would go where nobody expects it.
         """
         match settings.provider:
             case "editor":
@@ -65,9 +66,9 @@ class Models:
         found.extend(_half_set(settings))
         models = tuple(one for one in found if not isinstance(one, ModelFailure))
         failures = [one for one in found if isinstance(one, ModelFailure)]
-        if models:
-            return models
-        return failures[0] if failures else (self._offline,)
+        if failures:
+            return failures[0]
+        return models or (self._offline,)
 
     def _new_agent(self, settings: AcpSettings) -> AcpModel | ModelFailure:
         profile = find_profile(settings.profile, settings.command)

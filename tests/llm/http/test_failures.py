@@ -140,3 +140,11 @@ def test_no_failure_holds_the_key(found: ModelFailure) -> None:
 
 def test_the_key_is_not_in_the_repr_of_the_access() -> None:
     assert KEY not in repr(access())
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ['sk/a+b="c', 'SK/A+B="C', "sk%2Fa%2Bb%3D%22c", "sk/a%2Bb%3D%22c", 'sk/a+b=\\"c', "c2svYStiPSJj"],
+)
+def test_the_key_is_masked_however_the_endpoint_spells_it(spelling: str) -> None:
+    assert failures.quoted(f"bad key {spelling} given", 'sk/a+b="c') == "bad key *** given"

@@ -13,7 +13,7 @@ import pytest
 
 from lithify.core.model_calls import ModelFailure, ModelReply, Usage
 from lithify.llm.http.model import MOST_REQUESTS
-from lithify.llm.http.retrying import MOST_WAITS, SHORT_WAIT_S
+from lithify.llm.http.retrying import LEAST_WAIT_S, MOST_WAITS, SHORT_WAIT_S
 from tests.llm.http.asking import KEY, WIRES, Pauses, failure, model_at, reply, request
 from tests.support import model_server
 from tests.support.model_server import (
@@ -374,7 +374,7 @@ async def test_a_rate_limit_that_does_not_say_how_long_is_tried_once_more(wire: 
 @pytest.mark.asyncio
 async def test_an_endpoint_that_always_asks_to_wait_is_left_alone_in_the_end(wire: str) -> None:
     found, seconds = await waited(wire, rate_limited(0))
-    assert (failure(found).counts, seconds) == (False, [0] * MOST_WAITS)
+    assert (failure(found).counts, seconds) == (False, [LEAST_WAIT_S * 2**waits for waits in range(MOST_WAITS)])
 
 
 @pytest.mark.asyncio

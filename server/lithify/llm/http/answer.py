@@ -114,7 +114,7 @@ def verdict(
     return ModelReply(
         text=text,
         provider="http",
-        model=answer.model or (model if isinstance(model, str) else None),
+        model=failures.quoted(answer.model or (model if isinstance(model, str) else ""), access.key) or None,
         stop_reason=answer.stop_reason,
         usage=answer.usage(),
         missing_model=missing_model,

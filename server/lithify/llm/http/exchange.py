@@ -22,6 +22,7 @@ from lithify.llm.http.endpoint import Access
 from lithify.llm.http.reading import WIRE_FORMATS, AnswerReader
 from lithify.llm.http.refusals import Refusal, read_refusal
 from lithify.llm.http.stage import Stage
+from lithify.llm.http.unpacking import NotUnpacked, Unpacking
 
 CONNECT_S = 10.0
 """To find the host, connect and agree on TLS."""
@@ -140,6 +141,8 @@ class Exchange:
         self._stage.read(reader.answer)
         try:
             await _read(response, reader)
+        except NotUnpacked as error:
+            return failures.not_an_answer(self._access, status, f"{content_type}: {error}")
         except httpx.RequestError as error:
             if not reader.answer.is_whole:
                 return failures.broke_off(self._access, reader.answer.size_bytes, _why(error))
@@ -163,8 +166,11 @@ async def _read(response: httpx.Response, reader: AnswerReader) -> None:
 
 
 async def _pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    async for piece in response.aiter_bytes():
-        yield piece
+    """The body in small pieces. httpx itself would unpack any number of layers at once, whatever their size."""
+    unpacking = Unpacking(response.headers.get("content-encoding", ""))
+    async for piece in response.aiter_raw():
+        for small in unpacking.unpacked(piece):
+            yield small
 
 
 async def _start_of(response: httpx.Response) -> bytes:
@@ -176,7 +182,7 @@ async def _start_of(response: httpx.Response) -> bytes:
                 found += piece
                 if len(found) >= MOST_ERROR_BYTES:
                     break
-    except (httpx.RequestError, TimeoutError):
+    except (httpx.RequestError, TimeoutError, NotUnpacked):
         """The status says what is wrong, even where the sentence is cut off."""
     return bytes(found[:MOST_ERROR_BYTES])
 

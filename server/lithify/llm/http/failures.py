@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from lithify.core.model_calls import ModelFailure
 from lithify.llm.http.endpoint import Access
@@ -16,11 +18,19 @@ _BEARER = re.compile(r"\bBearer\s+[^\s\"']+", re.IGNORECASE)
 
 def quoted(text: str, key: str | None) -> str:
     """A text of the endpoint's on one line, without the key, cut at LONGEST_QUOTE characters."""
-    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
-    if key:
-        line = line.replace(key, "***")
+    line = " ".join("".join(one if one.isprintable() else " " for one in without_key(text, key)).split())
     line = _BEARER.sub("Bearer ***", line)
     return line if len(line) <= LONGEST_QUOTE else f"{line[: LONGEST_QUOTE - 1]}…"
+
+
+def without_key(text: str, key: str | None) -> str:
+    """A text without the key, however an endpoint may spell it: as it is, in other letters, escaped or encoded."""
+    if not key:
+        return text
+    encoded = base64.b64encode(key.encode()).decode()
+    spellings = {key, quote(key), quote(key, safe=""), json.dumps(key)[1:-1], encoded, encoded.rstrip("=")}
+    longest_first = sorted(spellings, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)), "***", text, flags=re.IGNORECASE)
 
 
 def refused(refusal: Refusal, access: Access, model: object) -> ModelFailure:

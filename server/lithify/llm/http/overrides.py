@@ -1,4 +1,4 @@
-"""What a request's settings change in its body: any key but those that would give the model tools or other text."""
+"""What a request's settings change in its body: any key but those that the wire contract keeps for itself."""
 
 from __future__ import annotations
 
