@@ -37,8 +37,19 @@ ON_ITS_OWN = "on a server of its own"
 PLAYED_LAST = ("shutdown", "exit")
 
 VARYING = frozenset(
-    {"at", "compactionId", "createdAt", "durationMs", "expected", "message", "namespace", "projectId", "projectUri"}
-    | {"promptSource", "requestId", "sizeBytes", "token", "updatedAt", "version"}
+    {
+        "at",
+        "compactionId",
+        "createdAt",
+        "draftId",
+        "durationMs",
+        "expected",
+        "message",
+        "namespace",
+        "projectId",
+        "projectUri",
+    }
+    | {"draftId", "promptSource", "requestId", "sizeBytes", "token", "updatedAt", "version"}
     | {"lastError", "lastRunAt", "problem", "recordId", "score", "sizeAfter", "sizeBefore"}
 )
 """Keys whose plain values differ from run to run, from machine to machine or from release to release."""
@@ -338,12 +349,12 @@ def _missing(documented: Json, real: Json) -> Iterator[tuple[str, str]]:
         yield name, f"there ({real[name]!r}), but not documented"
 
 
-def record_ids(value: Any) -> Iterator[str]:
-    """The ids of memory records in a message, which the server assigns."""
+def named_later(value: Any) -> Iterator[tuple[str, str]]:
+    """The keys and ids in a message that the server assigns and an editor names again: of records and drafts."""
     if isinstance(value, dict):
-        yield from [value["recordId"]] if "recordId" in value else []
+        yield from [(key, value[key]) for key in ("recordId", "draftId") if key in value]
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from record_ids(inner)
+        yield from named_later(inner)
 
 
 class Player:
@@ -353,7 +364,7 @@ class Player:
         self._client = client
         self._since = 0
         self._server_ids: dict[Any, Any] = {}
-        self._record_ids: dict[str, str] = {}
+        self._real_ids: dict[str, str] = {}
         for name in names_in_source() | set(types.METHOD_TO_TYPES):
             client.answerers[name] = lambda _: NEVER  # the page answers
 
@@ -369,7 +380,8 @@ class Player:
         elif example.kind == "answer":
             real = await self._first(lambda one: "method" not in one and one["id"] == message["id"])
             self._compare(example, real)
-            self._record_ids.update(zip(record_ids(message), record_ids(real), strict=True))
+            pairs = zip(named_later(message), named_later(real), strict=True)
+            self._real_ids.update({on_the_page: told for (_, on_the_page), (_, told) in pairs})
         elif example.kind == "server request":
             real = await self._first(lambda one: one.get("method") == example.name and "id" in one)
             self._server_ids[message["id"]] = real["id"]
@@ -378,12 +390,12 @@ class Player:
             await self._notified(example)
 
     def _as_sent(self, message: Json) -> Json:
-        """The message of the page, with the real ids of records, and with our own process in place of the editor's,
-        which would be watched."""
+        """The message of the page, with the real ids of records and drafts, and with our own process in place of the
+        editor's, which would be watched."""
         params = message.get("params") or {}
-        if named := list(record_ids(params)):
-            (record_id,) = named
-            arguments = [{**params["arguments"][0], "recordId": self._record_ids[record_id]}]
+        if named := list(named_later(params)):
+            ((key, on_the_page),) = named
+            arguments = [{**params["arguments"][0], key: self._real_ids.get(on_the_page, on_the_page)}]
             return {**message, "params": {**params, "arguments": arguments}}
         if params.get("processId") is None:
             return message

@@ -127,8 +127,6 @@ async def test_an_unknown_request_is_answered_as_such(client: RawClient, method:
 @pytest.mark.parametrize(
     "command",
     [
-        "lithify.apply_compaction",
-        "lithify.discard_draft",
         "lithify.compact_memory",
     ],
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,14 @@ import pytest_asyncio
 from lithify.core.agents import CompactionCommand
 from lithify.core.compaction_results import Preview
 from lithify.core.conversation import Noop, Range
-from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest, Usage
+from lithify.core.messages import estimate_tokens
+from lithify.core.model_calls import ModelFailure, ModelReply, Usage
 from lithify.core.outcomes import LithifyError
-from lithify.workers.ports import Model
-from lithify.workers.session_compaction import Compacted, SessionCompactor
-from lithify.workers.sessions import Opening
-from lithify.workers.storage_thread import StorageThread
-from tests.support.messages import Message, assistant, calling, exactly, orphans, result, said, system, text, user
-from tests.support.scripted_model import MADE_UP, ScriptedModel
+from lithify.workers.session_compaction import Compacted
+from tests.support.messages import assistant, calling, exactly, orphans, result, said, system, text, user
+from tests.support.scripted_model import ScriptedModel
 from tests.support.stores import SESSION, Bench, change, rows, session_dump
-
-PREFIX = "<system>Previous context has been compacted. Here is the compaction output:</system>"
-CALLS = "SELECT purpose, provider, model, host, bytes, tokens, user_initiated, outcome FROM model_calls ORDER BY rowid"
+from tests.support.workbench import PREFIX, GatedModel, Hold, Workbench, summary, ten, until_queued
 
 
 @pytest.fixture
@@ -33,14 +29,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
     made.store.close()
-
-
-def ten() -> list[Message]:
-    return [user(f"question {each // 2}") if each % 2 == 0 else assistant(f"answer {each // 2}") for each in range(10)]
-
-
-def summary(words: str = "summary") -> Message:
-    return user(f"{PREFIX}\n{words}")
 
 
 # --- applied --------------------------------------------------------------------------------------------------
@@ -378,70 +366,6 @@ def test_opened_with_another_tail_a_session_keeps_what_an_outer_compaction_needs
 # --- with a model ---------------------------------------------------------------------------------------------
 
 
-class GatedModel:
-    """A model that says when it was asked, and answers when it is let."""
-
-    name = "gated"
-    host = None
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-        self.answer = asyncio.Event()
-
-    async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        self.asked.set()
-        await self.answer.wait()
-        return ModelReply("summary", provider=self.name)
-
-
-class Workbench:
-    """A compactor on a real storage thread."""
-
-    def __init__(self, data_dir: Path) -> None:
-        self.data_dir = data_dir
-        self.bench = Bench(data_dir)
-        self.model: Model | ModelFailure = ScriptedModel("summary")
-        self.thread: StorageThread[Any, Any] = StorageThread(lambda: self.bench.store, lambda _, items: items)
-        self.compactor = SessionCompactor(
-            self.thread.run,
-            self.bench.keeper,
-            lambda: self.bench.settings,
-            lambda: self.model if isinstance(self.model, ModelFailure) else (self.model,),
-            lambda: MADE_UP,
-            self.bench.now,
-            self.bench.new_id,
-        )
-
-    def set(self, **conversation: Any) -> None:
-        self.bench.settings = type(self.bench.settings).model_validate({"conversation": conversation})
-
-    async def open(self, messages: list[Message], **given: Any) -> None:
-        defaults: dict[str, Any] = {"title": None, "agent": None, "compaction_model": None, "record": None}
-        opening = Opening(SESSION, messages=messages, surface="t", project=self.bench.project, **{**defaults, **given})
-        await self.thread.run(lambda store: self.bench.keeper.open(store, opening))
-
-    async def append(self, *messages: Message) -> None:
-        await self.thread.run(lambda store: self.bench.keeper.append(store, SESSION, messages))
-
-    async def splice(self, start: int, delete_count: int, *messages: Message) -> None:
-        await self.thread.run(lambda store: self.bench.keeper.splice(store, SESSION, start, delete_count, messages))
-
-    async def messages(self) -> list[Message]:
-        return await self.thread.run(lambda store: store.sessions.messages(SESSION))
-
-    async def compact(self, session_id: str = SESSION, **command: Any) -> Compacted | Noop:
-        return await self.compactor.compact(session_id, CompactionCommand(**command), lambda _: None)
-
-    async def compacted(self, **command: Any) -> Compacted:
-        done = await self.compact(**command)
-        assert isinstance(done, Compacted)
-        return done
-
-    async def ledger(self) -> list[tuple[Any, ...]]:
-        await self.thread.run(lambda _: None)
-        return rows(self.data_dir, CALLS)
-
-
 @pytest_asyncio.fixture
 async def work(tmp_path: Path) -> AsyncIterator[Workbench]:
     made = Workbench(tmp_path)
@@ -473,6 +397,23 @@ async def test_a_session_may_grow_while_the_model_works(work: Workbench) -> None
     await work.append(user("meanwhile"))
     model.answer.set()
     assert (await running).changed.messages == [summary(), *ten()[8:], user("meanwhile")]
+
+
+@pytest.mark.asyncio
+async def test_the_figures_hold_what_was_said_while_the_model_worked(work: Workbench) -> None:
+    work.model = model = GatedModel()
+    await work.open([system(), *ten()])
+    running = asyncio.ensure_future(work.compacted())
+    await model.asked.wait()
+    later = user("m" * 270)
+    await work.append(later)
+    model.answer.set()
+    stats = (await running).summarised.stats
+    before, after = [system(), *ten(), later], [system(), summary(), *ten()[8:], later]
+    assert (stats.messages_before, stats.messages_after) == (12, 5)
+    assert (stats.tokens_before, stats.tokens_after) == (estimate_tokens(before), estimate_tokens(after))
+    (listed,) = await work.thread.run(lambda store: store.compactions.of_session(SESSION))
+    assert listed.stats == asdict(stats)
 
 
 @pytest.mark.asyncio
@@ -569,9 +510,10 @@ async def test_a_cancel_before_the_session_is_changed_changes_nothing(work: Work
     running = asyncio.ensure_future(work.compact())
     await model.asked.wait()
     before = session_dump(work.data_dir)
-    hold = _Hold(work)
+    await work.messages()  # what was queued before is done
+    hold = Hold(work)
     model.answer.set()
-    await until_queued(work, 3)  # the change and the ledger's line, behind what holds the thread
+    await until_queued(work, 2)  # the change and the ledger's line, behind what holds the thread
     running.cancel()
     await asyncio.sleep(0)
     hold.release()
@@ -586,36 +528,14 @@ async def test_a_cancel_after_the_session_was_changed_is_answered_with_the_chang
     await work.open(ten())
     running = asyncio.ensure_future(work.compacted())
     await model.asked.wait()
-    hold = _Hold(work)
+    await work.messages()
+    hold = Hold(work)
     model.answer.set()
-    await until_queued(work, 3)
+    await until_queued(work, 2)
     hold.release()
     hold.wait_for_the_thread(work)  # the change is made, and this event loop has not heard of it yet
     running.cancel()
     assert (await running).changed.messages == await work.messages() == [summary(), *ten()[8:]]
-
-
-class _Hold:
-    """Keeps the storage thread from going on."""
-
-    def __init__(self, work: Workbench) -> None:
-        self._let = threading.Event()
-        work.thread.submit(lambda _: self._let.wait())
-
-    def release(self) -> None:
-        self._let.set()
-
-    def wait_for_the_thread(self, work: Workbench) -> None:
-        work.thread.submit(lambda _: None).result(10)
-
-
-async def until_queued(work: Workbench, least: int) -> None:
-    """Lets the event loop run until the storage thread has work waiting."""
-    for _ in range(1000):
-        if work.thread.backlog >= least - 1:
-            return
-        await asyncio.sleep(0)
-    raise AssertionError(work.thread.backlog)
 
 
 NOOPS = {

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from lithify.core.agents import CompactionCommand
-from lithify.core.compaction_results import Preview, Stats
+from lithify.core.compaction_results import Preview, Stats, Summarised
 from lithify.core.conversation import Noop, Range
 from lithify.core.events import EventResult, EventSource, NewEvent
 from lithify.core.model_calls import Answerer, ModelRequest, Usage
@@ -20,6 +20,8 @@ from lithify.core.settings import Settings
 from lithify.core.status import BufferStatus, WorkStatus
 from lithify.lsp import wire
 from lithify.lsp.errors import field_problems
+from lithify.workers.document_compaction import CompactedDocument
+from lithify.workers.drafts import Draft
 from lithify.workers.session_compaction import Compacted
 
 
@@ -185,18 +187,39 @@ def preview(result: Preview) -> dict[str, Any]:
     }
 
 
-def compacted(session_id: str, result: Compacted) -> dict[str, Any]:
+def compacted(result: Compacted) -> dict[str, Any]:
     """The wire's result of a compaction that was applied to a session."""
-    done = result.summarised
-    shown: dict[str, Any] = {
+    return {
         "type": "compacted",
         "compactionId": result.compaction_id,
-        "sessionId": session_id,
+        "sessionId": result.session_id,
         "revision": result.changed.revision,
+        **_summarised(result.summarised),
+        "messages": result.changed.messages,
+    }
+
+
+def compacted_document(result: CompactedDocument) -> dict[str, Any]:
+    """The wire's result of a compaction that was applied to a document."""
+    return {
+        "type": "compacted",
+        "compactionId": result.compaction_id,
+        "uri": result.uri,
+        **_summarised(result.summarised),
+    }
+
+
+def draft(result: Draft) -> dict[str, Any]:
+    """The wire's result of a compaction that waits to be applied to a session."""
+    shown = _summarised(result.summarised)
+    return {"type": "draft", "draftId": result.draft_id, "sessionId": result.target, **shown}
+
+
+def _summarised(done: Summarised) -> dict[str, Any]:
+    shown: dict[str, Any] = {
         "range": _range(done.plan.range),
         "requestedRange": _range(done.plan.requested),
         "summary": done.summary,
-        "messages": result.changed.messages,
         "stats": _stats(done.stats),
         "method": done.method,
         "provider": done.provider,

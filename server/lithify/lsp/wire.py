@@ -292,6 +292,21 @@ class CompactUpToHere(_Compaction):
     end: None = None
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank; leave it out to apply the draft as it is")
+    return text
+
+
+class ApplyCompaction(Wire):
+    draft_id: RecordId
+    summary_text: Annotated[str, AfterValidator(_not_blank)] | None = None
+
+
+class DiscardDraft(Wire):
+    draft_id: RecordId
+
+
 class UndoCompaction(Wire):
     session_id: ShortId | None = None
     uri: str | None = None

@@ -1,23 +1,28 @@
-"""Compaction of a live session: read, summarise while the session may grow, apply; and its undoing."""
+"""Compaction of a live session: read, summarise while the session may grow, apply, at once or as a draft later; and its
+undoing."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
-from lithify.core.agents import CompactionCommand, CompactionOptions, resolved_options
+from lithify.core.agents import CompactionCommand, CompactionOptions, compaction_of, resolved_options
 from lithify.core.compaction_results import Preview, Stats, Summarised
-from lithify.core.conversation import Noop
-from lithify.core.messages import Message, estimate_tokens
+from lithify.core.conversation import Noop, kept_in_front
+from lithify.core.drafts import edited
+from lithify.core.messages import Message, counted_bytes, tokens_of_bytes
 from lithify.core.model_calls import ModelFailure
 from lithify.core.outcomes import LithifyError
 from lithify.core.sessions import Changed, NewCompaction, SessionInfo, Undone
 from lithify.core.settings import Settings
 from lithify.prompt_files.templates import ConversationPrompt
 from lithify.workers import conversation
+from lithify.workers.drafts import Draft, Drafts
 from lithify.workers.model_use import Ledger, RunOnStorage
 from lithify.workers.ports import Models, Store
 from lithify.workers.sessions import SessionKeeper
@@ -30,6 +35,7 @@ class Compacted:
     """A compaction that was applied, and the session after it."""
 
     compaction_id: str
+    session_id: str
     summarised: Summarised
     changed: Changed
 
@@ -38,6 +44,7 @@ class Compacted:
 class _Read:
     info: SessionInfo
     messages: list[Message]
+    characters: int
 
 
 class SessionCompactor:
@@ -61,7 +68,9 @@ class SessionCompactor:
         self._now = now
         self._new_id = new_id
         self._ledger = Ledger(run, now)
-        self._running: set[str] = set()
+        self.drafts = Drafts()
+        self._running: dict[str, str | None] = {}
+        """The sessions that are compacted now, each with the draft that is applied to it, if it is one."""
 
     async def preview(self, session_id: str, command: CompactionCommand) -> Preview | Noop:
         """What a compaction would send; no model is called, nothing is changed."""
@@ -72,22 +81,42 @@ class SessionCompactor:
         self, session_id: str, command: CompactionCommand, progress: conversation.Progress
     ) -> Compacted | Noop:
         """Compacts a session. What is appended meanwhile is kept after the tail; a changed range is `stale`."""
-        if session_id in self._running:
-            raise LithifyError("busy", f"a compaction of session {session_id} is already running")
-        self._running.add(session_id)
-        try:
-            read = await self._run(lambda store: self._read(store, session_id))
-            options = self._options(read, command)
-            if isinstance(planned := conversation.plan(read.messages, options), Noop):
-                return planned
-            summarised = await conversation.summarise(
-                read.messages, options, self._workshop(), self._models(), progress
-            )
-            if isinstance(summarised, Noop):
-                return summarised
-            return await self._apply(session_id, read, options, summarised)
-        finally:
-            self._running.discard(session_id)
+        with self._alone(session_id):
+            drafted = await self._draft(session_id, command, progress)
+            return drafted if isinstance(drafted, Noop) else await self._apply(drafted)
+
+    async def draft(self, session_id: str, command: CompactionCommand, progress: conversation.Progress) -> Draft | Noop:
+        """The summary of a compaction, kept until it is applied or discarded; the session stays as it is."""
+        with self._alone(session_id):
+            drafted = await self._draft(session_id, command, progress)
+        if isinstance(drafted, Draft):
+            self.drafts.keep(drafted)
+        return drafted
+
+    async def apply_draft(self, draft_id: str, text: str | None) -> Compacted:
+        """Applies a draft, with a text in the place of the model's where one is given; then the draft is used up.
+
+        The session may have changed since, but not in the range. After a failure the draft is still there.
+        """
+        draft = self.drafts.found(draft_id)
+        with self._alone(draft.target, draft_id):
+            await self._run(lambda store: self._check_enabled(store, draft.target))
+            if text is not None:
+                limit = self._settings().conversation.refuse_larger_from
+                draft = replace(draft, summarised=edited(draft.before, draft.summarised, text, limit))
+            try:
+                compacted = await self._apply(draft)
+            except LithifyError as error:
+                raise _of_draft(error, draft) from None
+            self.drafts.forget(draft_id)
+            return compacted
+
+    def discard_draft(self, draft_id: str) -> None:
+        """Lets a draft go. Raises LithifyError: `unknown_draft`, or `busy` while it is being applied."""
+        draft = self.drafts.found(draft_id)
+        if self._running.get(draft.target) == draft_id:
+            raise LithifyError("busy", f"draft {draft_id} is being applied; undo the compaction when that has ended")
+        self.drafts.forget(draft_id)
 
     async def undo(self, session_id: str, compaction_id: str | None) -> Undone:
         """Takes a compaction back, the newest that still can be by default."""
@@ -101,8 +130,35 @@ class SessionCompactor:
 
         return await self._change(undo)
 
+    @contextmanager
+    def _alone(self, session_id: str, draft_id: str | None = None) -> Iterator[None]:
+        if session_id in self._running:
+            raise LithifyError("busy", f"a compaction of session {session_id} is already running")
+        self._running[session_id] = draft_id
+        try:
+            yield
+        finally:
+            del self._running[session_id]
+
+    async def _draft(
+        self, session_id: str, command: CompactionCommand, progress: conversation.Progress
+    ) -> Draft | Noop:
+        read = await self._run(lambda store: self._read(store, session_id))
+        options = self._options(read, command)
+        if isinstance(planned := conversation.plan(read.messages, options), Noop):
+            return planned
+        summarised = await conversation.summarise(read.messages, options, self._workshop(), self._models(), progress)
+        if isinstance(summarised, Noop):
+            return summarised
+        return Draft(self._new_id(), session_id, read.messages, options.exact, summarised, read.characters)
+
     def _read(self, store: Store, session_id: str) -> _Read:
-        return _Read(self._keeper.found(store, session_id), store.sessions.messages(session_id))
+        info = self._keeper.found(store, session_id)
+        texts = store.sessions.message_texts(session_id)
+        return _Read(info, [json.loads(text) for text in texts], sum(map(len, texts)))
+
+    def _check_enabled(self, store: Store, session_id: str) -> None:
+        compaction_of(self._keeper.found(store, session_id), self._settings().conversation)
 
     def _workshop(self) -> conversation.Workshop:
         return conversation.Workshop(self._find_prompt(), self._settings().conversation, self._ledger.ask)
@@ -120,28 +176,27 @@ class SessionCompactor:
             raise LithifyError(failure_type, models.message, retryable=models.retryable)
         return models
 
-    async def _apply(
-        self, session_id: str, read: _Read, options: CompactionOptions, summarised: Summarised
-    ) -> Compacted:
+    async def _apply(self, draft: Draft) -> Compacted:
         compaction_id = self._new_id()
-        new = NewCompaction(
-            compaction_id=compaction_id,
-            at=self._now(),
-            range=summarised.plan.range,
-            exact=options.exact,
-            before=read.messages,
-            summary=summarised.summary,
-            stats=asdict(summarised.stats),
-            keep_originals=self._settings().conversation.keep_originals,
-        )
 
-        def apply(store: Store) -> Changed:
+        def apply(store: Store) -> Compacted:
             with store.transaction():
-                self._keeper.found(store, session_id)
-                return store.compactions.apply(session_id, new)
+                info = self._keeper.found(store, draft.target)
+                summarised = replace(draft.summarised, stats=_stats_now(info, draft))
+                new = NewCompaction(
+                    compaction_id=compaction_id,
+                    at=self._now(),
+                    range=summarised.plan.range,
+                    exact=draft.exact,
+                    before=draft.before,
+                    summary=summarised.summary,
+                    stats=asdict(summarised.stats),
+                    keep_originals=self._settings().conversation.keep_originals,
+                )
+                changed = store.compactions.apply(draft.target, new)
+            return Compacted(compaction_id, draft.target, summarised, changed)
 
-        changed = await self._change(apply)
-        return Compacted(compaction_id, replace(summarised, stats=_with_growth(summarised, changed)), changed)
+        return await self._change(apply)
 
     async def _change(self, job: Callable[[Store], T]) -> T:
         """Runs a job that changes a session. One that is cancelled before it began changes nothing; one that has
@@ -163,17 +218,32 @@ class SessionCompactor:
                     raise
 
 
-def _with_growth(summarised: Summarised, changed: Changed) -> Stats:
-    """The figures with what came into the session while the model worked, on both sides alike."""
-    stats = summarised.stats
-    messages = len(changed.messages) - stats.messages_after
-    tokens = estimate_tokens(changed.messages)
-    return replace(
-        stats,
-        messages_before=stats.messages_before + messages,
-        messages_after=len(changed.messages),
-        tokens_before=stats.tokens_before + tokens - stats.tokens_after,
-        tokens_after=tokens,
+def _stats_now(info: SessionInfo, draft: Draft) -> Stats:
+    """The figures with what changed outside the range since the draft was made, on both sides alike."""
+    done = draft.summarised
+    first = done.plan.range.start + kept_in_front(draft.before, done.plan.range)
+    gone = draft.before[first : done.plan.range.end]
+    size_after = info.counted_bytes - sum(map(counted_bytes, gone)) + counted_bytes(done.summary)
+    return Stats(
+        messages_before=info.message_count,
+        messages_after=info.message_count - len(gone) + 1,
+        tokens_before=info.tokens,
+        tokens_after=tokens_of_bytes(size_after),
+        duration_ms=done.stats.duration_ms,
+    )
+
+
+def _of_draft(error: LithifyError, draft: Draft) -> LithifyError:
+    """The failure of applying a draft: one that is stale does not become fresh by a second try."""
+    if error.type != "stale":
+        return error
+    replaced = draft.summarised.plan.range
+    return LithifyError(
+        "stale",
+        f"draft {draft.draft_id} no longer fits session {draft.target}: messages {replaced.start} to "
+        f"{replaced.end - 1} are not as they were when it was made, or a result of a tool call among them came in "
+        "later; nothing was written, make a new draft",
+        retryable=False,
     )
 
 

@@ -1,4 +1,4 @@
-"""The two compactions of a live session, and their undoing."""
+"""The two compactions of a live session or a document, at once or as a draft, and their undoing."""
 
 from __future__ import annotations
 
@@ -8,23 +8,36 @@ from lithify.assembly import new_id
 from lithify.core.conversation import Noop
 from lithify.core.outcomes import LithifyError
 from lithify.lsp import convert, wire
+from lithify.lsp.document_commands import compact_document
 from lithify.lsp.progress import Progress
 from lithify.lsp.server import LithifyServer
+from lithify.workers.session_compaction import Compacted
 
 
 def register(server: LithifyServer) -> None:
     """Registers the feature."""
 
     async def compact_conversation(params: wire.CompactConversation) -> dict[str, Any]:
+        if (uri := _document(params)) is not None:
+            return await compact_document(server, params, uri, "Compacting conversation")
         return await _compact(server, params, _session(params), "Compacting conversation")
 
     async def compact_up_to_here(params: wire.CompactUpToHere) -> dict[str, Any]:
+        if (uri := _document(params)) is not None:
+            return await compact_document(server, params, uri, "Compacting up to here")
         session_id = _session(params)
         if params.line is not None:
             raise LithifyError("invalid_params", "line names a place in a document; a session takes messageId or index")
         if (params.message_id is None) == (params.index is None):
             raise LithifyError("invalid_params", "give one anchor: either messageId or index")
         return await _compact(server, params, session_id, "Compacting up to here")
+
+    async def apply_draft(params: wire.ApplyCompaction) -> dict[str, Any]:
+        return _applied(server, await server.parts.compactor.apply_draft(params.draft_id, params.summary_text))
+
+    async def discard_draft(params: wire.DiscardDraft) -> dict[str, Any]:
+        server.parts.compactor.discard_draft(params.draft_id)
+        return {"discarded": True}
 
     async def undo(params: wire.UndoCompaction) -> dict[str, Any]:
         session_id = _session(params)
@@ -40,32 +53,44 @@ def register(server: LithifyServer) -> None:
     command = server.protocol.on_command
     command("lithify.compact_conversation", wire.CompactConversation, compact_conversation, cancellable=True)
     command("lithify.compact_up_to_here", wire.CompactUpToHere, compact_up_to_here, cancellable=True)
+    command("lithify.apply_compaction", wire.ApplyCompaction, apply_draft)
+    command("lithify.discard_draft", wire.DiscardDraft, discard_draft)
     command("lithify.undo_compaction", wire.UndoCompaction, undo)
 
 
 async def _compact(
     server: LithifyServer, params: wire.CompactConversation | wire.CompactUpToHere, session_id: str, title: str
 ) -> dict[str, Any]:
-    if params.draft:
-        raise LithifyError("not_built", "drafts are not supported by this version; use dryRun for a preview")
     command = convert.compaction_command(params)
     compactor = server.parts.compactor
     if params.dry_run:
         previewed = await compactor.preview(session_id, command)
         return convert.noop(previewed) if isinstance(previewed, Noop) else convert.preview(previewed)
     async with Progress(server.protocol, title, server.can_create_progress, new_id()) as progress:
+        if params.draft:
+            drafted = await compactor.draft(session_id, command, progress.report)
+            return convert.noop(drafted) if isinstance(drafted, Noop) else convert.draft(drafted)
         result = await compactor.compact(session_id, command, progress.report)
-    if isinstance(result, Noop):
-        return convert.noop(result)
-    _tell_changed(server, session_id, result.changed.revision, "compacted", result.changed.messages)
-    return convert.compacted(session_id, result)
+    return convert.noop(result) if isinstance(result, Noop) else _applied(server, result)
+
+
+def _applied(server: LithifyServer, result: Compacted) -> dict[str, Any]:
+    _tell_changed(server, result.session_id, result.changed.revision, "compacted", result.changed.messages)
+    return convert.compacted(result)
+
+
+def _document(params: wire.CompactConversation | wire.CompactUpToHere | wire.UndoCompaction) -> str | None:
+    """The URI of the document, None where a session is named."""
+    if (params.session_id is None) == (params.uri is None):
+        raise LithifyError("invalid_params", "give either sessionId or uri")
+    return params.uri
 
 
 def _session(params: wire.CompactConversation | wire.CompactUpToHere | wire.UndoCompaction) -> str:
-    if (params.session_id is None) == (params.uri is None):
-        raise LithifyError("invalid_params", "give either sessionId or uri")
-    if params.session_id is None:
-        raise LithifyError("not_built", "documents (uri) are not supported by this version; open the chat as a session")
+    if _document(params) is not None or params.session_id is None:
+        raise LithifyError(
+            "not_built", "undoing in documents (uri) is not supported by this version; use the editor's undo"
+        )
     return params.session_id
 
 

@@ -10,11 +10,7 @@ from lithify.core.outcomes import LithifyError
 from lithify.lsp import wire
 from lithify.lsp.server import LithifyServer
 
-COMMANDS = (
-    "lithify.apply_compaction",
-    "lithify.discard_draft",
-    "lithify.compact_memory",
-)
+COMMANDS = ("lithify.compact_memory",)
 REQUESTS = ("lithify/sessionDocument", "lithify/listAgentSessions")
 
 
