@@ -317,8 +317,6 @@ GEMINI_SESSION = {"sessionId": "s", "projectHash": "h", "messages": [{"id": "1",
 @pytest.mark.parametrize(
     ("text", "agent"),
     [
-        ((SAMPLES / "claude-code" / "ccl-representative_messages.jsonl").read_text(), "Claude Code"),
-        ((SAMPLES / "codex" / "vct-codex.jsonl").read_text(), "Codex"),
         (json.dumps({"type": "session.start", "data": {"sessionId": "s"}, "id": "1", "parentId": None}), "Copilot"),
         (json.dumps(COPILOT_CHAT, indent=2), "Copilot"),
         (json.dumps({"kind": 0, "v": COPILOT_CHAT}) + "\n" + json.dumps({"kind": 1, "k": ["x"]}), "Copilot"),
@@ -443,3 +441,24 @@ def test_the_command_works_as_a_filter_with_windows_line_endings_kept(session: P
     tail = windows[windows.index(b'{"role":"user","content":"Remember') :]
     assert tail in ended.stdout
     assert len(kimi_loader.load(ended.stdout).messages) == 3
+
+
+@pytest.mark.parametrize(
+    ("sample", "agent"),
+    [
+        ("claude-code/copilotchat-b3a7bd3c.jsonl", "Claude Code"),
+        ("codex/vct-codex.jsonl", "Codex"),
+        ("specstory/2026-01-16_16-48-38Z-the-code-in-specstory.md", None),
+    ],
+)
+def test_a_session_of_another_agent_is_compacted_in_place_and_its_backup_holds_what_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sample: str, agent: str | None
+) -> None:
+    path = Path(shutil.copy(SAMPLES / sample, tmp_path))
+    before = path.read_bytes()
+    assert call(path, "--in-place") == 0
+    after = path.read_bytes()
+    (backup,) = [one for one in tmp_path.iterdir() if one != path]
+    assert (backup.read_bytes(), after != before) == (before, True)
+    assert after.startswith(before) is (agent is not None), "sessions of these agents only ever grow"
+    assert f"{agent} sees the change when it next opens this session" in capsys.readouterr().err or agent is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 from lithify.core.conversation import Range, kept_in_front, with_summary
 from lithify.core.kimi import summary_message
 from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
 
-STAMP = Stamp("2026-01-02T03:04:05.000Z", lambda: "00000000-0000-4000-8000-000000000000")
+_NUMBERS = count()
+STAMP = Stamp("2026-01-02T03:04:05.000Z", lambda: f"00000000-0000-4000-8000-{next(_NUMBERS):012d}")
 """What new records are marked with."""
 
 

@@ -70,7 +70,7 @@ def test_a_kimi_session_keeps_every_record_outside_of_the_range_and_is_loaded(te
 def test_no_text_makes_a_format_raise(chat_format: TranscriptFormat, text: str) -> None:
     parsed = chat_format.parse(text)
     chat_format.recognise(text, "context.jsonl")
-    assert all(text[placed.start] == "{" and text[placed.end - 1] == "}" for placed in parsed.messages)
+    assert all(0 <= placed.start < placed.end <= len(text) for placed in parsed.messages)
 
 
 @patient

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lithify.transcripts import kimi_context, openai_json, openai_jsonl
 from lithify.transcripts.registry import recognise
 from tests.support import kimi_loader
@@ -12,7 +14,7 @@ from tests.transcripts.rewriting import replaceable, rewrite
 
 OPENAI = [path for path in sample_paths() if path.parent.name in ("openai-messages", "cline")]
 KIMI = [path for path in sample_paths() if path.parent.name == "kimi-cli"]
-OTHERS = [path for path in sample_paths() if path not in OPENAI and path not in KIMI]
+AGENTS = [path for path in sample_paths() if path.parent.name in ("claude-code", "codex", "specstory")]
 CLINE = DATA / "transcripts" / "cline"
 
 
@@ -35,10 +37,25 @@ def test_each_sample_is_recognised_and_read_without_a_problem() -> None:
         assert parsed.writable, path
 
 
-def test_chat_files_of_other_tools_are_not_taken_for_one_of_ours() -> None:
-    assert OTHERS
-    for path in OTHERS:
-        assert recognise(read(path), path.name) is None, path
+def test_each_agents_sample_is_recognised_as_that_agents() -> None:
+    assert AGENTS
+    for path in AGENTS:
+        found = recognise(read(path), "a file")
+        assert found is not None, path
+        assert found.name == path.parent.name, path
+        assert found.parse(read(path)).messages, path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type":"session.start","data":{"sessionId":"s"}}\n{"type":"user.message","data":{"content":"a"}}\n',
+        '{"sessionId":"s","projectHash":"h","messages":[{"id":"1","type":"user","content":"a"}]}',
+    ],
+    ids=["copilot", "gemini"],
+)
+def test_chat_files_of_other_tools_are_not_taken_for_one_of_ours(text: str) -> None:
+    assert recognise(text, "session.jsonl") is None
 
 
 def test_any_range_of_an_openai_sample_is_replaced_with_every_other_byte_kept() -> None:

@@ -14,13 +14,19 @@ from uuid import uuid4
 from lithify.core.compaction_results import Summarised
 from lithify.storage.atomic import replace_with_backup, write_new
 from lithify.storage.backup_names import next_backup, next_rotation
-from lithify.transcripts import kimi_context
+from lithify.transcripts import claude_code, codex, kimi_context
 from lithify.transcripts.json_lines import LOOKED_AT, first_objects
 from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
 from lithify.transcripts.registry import FORMATS, by_name, recognise
 
 _BYTE_ORDER_MARK = "\ufeff"
-_KNOWN = "Lithify reads OpenAI messages (JSON or JSON lines) and kimi-cli's context.jsonl"
+_KNOWN = (
+    "Lithify reads OpenAI messages (JSON or JSON lines), SpecStory's Markdown, and the session files of kimi-cli, "
+    "Claude Code and Codex"
+)
+
+
+_OWNERS = {kimi_context.name: "kimi-cli", claude_code.name: "Claude Code", codex.name: "Codex"}
 
 
 class ChatFileError(Exception):
@@ -42,6 +48,11 @@ class ChatFile:
     def rotates(self) -> bool:
         """Whether the file is a session of kimi-cli, which numbers its old files in its own way."""
         return self.format.name == kimi_context.name
+
+    @property
+    def owner(self) -> str | None:
+        """The agent whose session the file is."""
+        return _OWNERS.get(self.format.name)
 
     def compacted(self, outcome: Summarised) -> bytes:
         """The file's bytes with the summary in place."""
@@ -117,15 +128,6 @@ def _agent_of(values: Sequence[dict[str, Any]]) -> str | None:
     return next((agent for value in values for agent, told in _AGENTS.items() if told(value)), None)
 
 
-def _is_claude_code(value: dict[str, Any]) -> bool:
-    return "parentUuid" in value or "leafUuid" in value or value.get("type") == "file-history-snapshot"
-
-
-def _is_codex(value: dict[str, Any]) -> bool:
-    kinds = ("session_meta", "turn_context", "response_item", "event_msg")
-    return value.get("type") in kinds and isinstance(value.get("payload"), dict)
-
-
 def _is_copilot(value: dict[str, Any]) -> bool:
     """Of its command line, or of its chat in VS Code."""
     chat = value.get("v") if isinstance(value.get("v"), dict) else value
@@ -142,7 +144,7 @@ def _is_gemini(value: dict[str, Any]) -> bool:
     )
 
 
-_AGENTS = {"Claude Code": _is_claude_code, "Codex": _is_codex, "Copilot": _is_copilot, "Gemini": _is_gemini}
+_AGENTS = {"Copilot": _is_copilot, "Gemini": _is_gemini}
 
 
 def check_target(chat: ChatFile, output: str | None) -> None:

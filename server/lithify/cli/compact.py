@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lithify.core.settings import Settings
     from lithify.workers.conversation import Ask, Workshop
 
-FORMAT_NAMES = ("kimi-context", "openai-json", "openai-jsonl")
+FORMAT_NAMES = ("kimi-context", "claude-code", "codex", "specstory", "openai-json", "openai-jsonl")
 STANDARD_STREAM = "-"
 OFFLINE: Literal["offline"] = "offline"
 
@@ -206,7 +206,7 @@ def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> i
     wrote = None
     if args.in_place:
         shorter = chat.compacted(outcome)
-        if len(shorter) > len(chat.data):
+        if len(shorter) > len(chat.data) and not shorter.startswith(chat.data):
             return _refuse_larger(chat, len(shorter))
         backup = rewrite(chat, shorter)
         wrote = f"Rewrote {chat.title}; what it held before is in {backup.name}."
@@ -220,8 +220,8 @@ def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> i
     _tell(chat, outcome)
     if wrote is not None:
         say(wrote)
-    if args.in_place and chat.rotates:
-        say("kimi-cli sees the change when it next opens this session; one that is running keeps its own history.")
+    if args.in_place and chat.owner is not None:
+        say(f"{chat.owner} sees the change when it next opens this session; one that is running keeps its own history.")
     return 0
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lithify.transcripts import kimi_context, openai_json, openai_jsonl
+from lithify.transcripts import claude_code, codex, kimi_context, openai_json, openai_jsonl, specstory
 from lithify.transcripts.model import TranscriptFormat
 
-FORMATS: tuple[TranscriptFormat, ...] = (kimi_context, openai_json, openai_jsonl)
+FORMATS: tuple[TranscriptFormat, ...] = (kimi_context, claude_code, codex, specstory, openai_json, openai_jsonl)
 """In the order in which they are tried: a more particular one before one that would take its files too."""
 
 

@@ -1,0 +1,271 @@
+"""The session file of Claude Code: a graph of records, of which its last prompt's chain is the conversation.
+
+What is read is what Claude Code itself would send after a resume; attachments stay with it and are no messages here. A
+file in which no record names one before it, as other tools write them, is read from top to bottom.
+
+What is written comes behind the text: a `compact_boundary` and a summary, as Claude Code records its own compaction
+"up to here". Every record stays as it is; the boundary lists those that are kept, and Claude Code hangs them below the
+summary. With nothing kept the list is empty, and Claude Code puts an answer of its own behind the summary when it is
+resumed. Source: Claude Code 2.1.332, as measured; the records of 1.x have the same shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from lithify.core.kimi import OUTPUT_PREFIX
+from lithify.core.messages import Message, estimate_tokens, text_parts
+from lithify.transcripts.claude_code_graph import Effective, Graph
+from lithify.transcripts.claude_code_records import (
+    CARRIED,
+    LINKED,
+    SPEAKERS,
+    Record,
+    Records,
+    faults_between,
+    read_records,
+)
+from lithify.transcripts.json_lines import first_objects
+from lithify.transcripts.json_text import line_ending, problems_of, skip_mark
+from lithify.transcripts.model import Fold, Stamp, Transcript, TranscriptMessage, replaced_messages
+from lithify.transcripts.summary_text import is_spaced, one_line
+
+name = "claude-code"
+
+NEWEST_VERSION = (2, 1)
+"""The newest version of Claude Code, major and minor, whose loading is known; files of a newer one are read-only."""
+
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_FILE_NAME = re.compile(r"(?:.*[/\\])?\.claude[/\\]projects[/\\].*\.jsonl", re.DOTALL)
+_MARKS = ("uuid", "parentUuid", "sessionId")
+_NOTES = {
+    "file-history-snapshot": "messageId",
+    "last-prompt": "sessionId",
+    "queue-operation": "operation",
+    "summary": "leafUuid",
+}
+"""Records of Claude Code's own that can stand in front of the first message, and a key that each has."""
+
+
+def recognise(text: str, name: str) -> bool:
+    """Whether a record of Claude Code is among the first lines; an empty text by its place in `.claude/projects`."""
+    values = first_objects(text)
+    return any(map(_is_record, values)) or (not text.strip() and _FILE_NAME.fullmatch(name) is not None)
+
+
+def parse(text: str) -> Transcript:
+    """The messages of the effective conversation, and folds of what it leaves out; problems are those of all lines."""
+    found = read_records(text)
+    problems = problems_of(text, [*found.faults, *faults_between(found)])
+    conversation, is_subagent = _conversation(found)
+    effective = Graph(conversation).effective()
+    messages = tuple(_messages(effective.sequence))
+    reason = _reason(text, found, effective.sequence, is_subagent=is_subagent)
+    folds = tuple(_folds(conversation, effective))
+    return Transcript(name, messages, problems, reason is None, reason, folds, prefix_only=True)
+
+
+def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:
+    """The text with the boundary and the summary behind it, spelled like its last record; a missing newline first."""
+    leaving = replaced_messages(transcript, start, end)
+    found = read_records(text)
+    sequence = Graph(found).effective().sequence
+    gone = _starts(leaving)
+    last = next(record for record in reversed(sequence) if record.start in gone)
+    boundary, said = stamp.new_uuid(), stamp.new_uuid()
+    metadata = {
+        "trigger": "manual",
+        "preTokens": estimate_tokens(transcript.conversation),
+        "messagesSummarized": len(leaving),
+        **_preserved(_kept(sequence, gone, _starts(transcript.messages[end:])), said),
+    }
+    carried = {key: found.carried[key] for key in CARRIED if key in found.carried}
+    records = (
+        _boundary_record(boundary, last.key, carried, stamp.now, metadata),
+        _summary_record(said, boundary, carried, stamp.now, summary, len(leaving)),
+    )
+    return _appended(text, found.last, records)
+
+
+def _boundary_record(
+    uuid: str, last: str, carried: dict[str, str], now: str, metadata: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "parentUuid": None,
+        "logicalParentUuid": last,
+        "isSidechain": False,
+        **carried,
+        "type": "system",
+        "subtype": "compact_boundary",
+        "content": "Conversation compacted",
+        "isMeta": False,
+        "timestamp": now,
+        "uuid": uuid,
+        "level": "info",
+        "compactMetadata": metadata,
+    }
+
+
+def _summary_record(
+    uuid: str, parent: str, carried: dict[str, str], now: str, summary: Message, replaced: int
+) -> dict[str, Any]:
+    return {
+        "parentUuid": parent,
+        "isSidechain": False,
+        **carried,
+        "type": "user",
+        "message": {"role": "user", "content": _summary_parts(summary)},
+        "isCompactSummary": True,
+        "summarizeMetadata": {"messagesSummarized": replaced, "direction": "up_to"},
+        "uuid": uuid,
+        "timestamp": now,
+    }
+
+
+def _is_record(value: dict[str, Any]) -> bool:
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind in _NOTES:
+        return _NOTES[kind] in value
+    if kind in SPEAKERS:
+        return isinstance(value.get("message"), dict) and any(key in value for key in _MARKS)
+    return kind in ("system", "attachment", "progress") and "parentUuid" in value
+
+
+def _conversation(found: Records) -> tuple[Records, bool]:
+    """The records that the conversation is made of: in the file of a subagent those of its sidechain."""
+    if found.sidechains and not any(record.type in SPEAKERS for record in found.main.values()):
+        return replace(found, main=found.sidechains, sidechains={}), True
+    return found, False
+
+
+def _messages(sequence: Iterable[Record]) -> Iterator[TranscriptMessage]:
+    """The messages in order; the records of one answer are one message, also with results of its calls among them."""
+    placed: list[list[Record]] = []
+    answers: dict[str, list[Record]] = {}
+    for record in sequence:
+        if record.message is None:
+            continue
+        message_id = record.message_id
+        if message_id is not None and message_id in answers:
+            answers[message_id].append(record)
+            continue
+        placed.append([record])
+        if message_id is not None:
+            answers[message_id] = placed[-1]
+        elif record.type == "user" and not record.results:
+            answers.clear()
+    return map(_placed, placed)
+
+
+def _placed(records: list[Record]) -> TranscriptMessage:
+    first = records[0]
+    message = first.message or {}
+    if len(records) > 1:
+        parts = [part for record in records if record.message for part in _parts(record.message["content"])]
+        message = {"role": message["role"], "content": parts}
+    return TranscriptMessage(message, first.start, first.end, tuple((more.start, more.end) for more in records[1:]))
+
+
+def _parts(content: str | list[Any]) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _reason(text: str, found: Records, sequence: list[Record], *, is_subagent: bool) -> str | None:
+    """Why nothing can be written into this file; None where it can be, and where there is nothing to compact."""
+    unknown = next((version for version in sorted(found.versions) if not _is_known(version)), None)
+    if not sequence:
+        return None
+    if is_subagent:
+        return "This is the session of a subagent, and how Claude Code resumes one is not known: it can only be read."
+    if skip_mark(text):
+        return (
+            "A byte order mark may hide the first record from Claude Code: save the file without it, then compact it."
+        )
+    if _LONE_RETURN.search(text):
+        return "Lines end in a lone carriage return, which Claude Code does not read: save it with newlines."
+    if "sessionId" not in found.carried:
+        return "No record names its session (`sessionId`), so a compaction would belong to none: it can only be read."
+    if not all(record.named for record in sequence):
+        return "Some messages have no `uuid`, so a compaction could not name them as kept: it can only be read."
+    if unknown is not None:
+        newest = ".".join(map(str, NEWEST_VERSION))
+        return f"It was written by Claude Code {unknown}; what is known ends at {newest}.x, so it can only be read."
+    return None
+
+
+def _is_known(version: str) -> bool:
+    found = _VERSION.match(version)
+    return found is not None and (1, 0) <= (int(found[1]), int(found[2])) <= NEWEST_VERSION
+
+
+def _folds(found: Records, effective: Effective) -> Iterator[Fold]:
+    """Runs of messages that are no part of the conversation, in the order of the text."""
+    shown = {record.key for record in effective.sequence}
+    everything = (*found.main.values(), *found.sidechains.values())
+    run: list[Record] = []
+    run_title = ""
+    for record in sorted((one for one in everything if one.message is not None), key=lambda one: one.start):
+        title = "" if record.key in shown else _title(record, found, effective)
+        if title != run_title and run:
+            yield _fold(run_title, run)
+            run = []
+        run_title = title
+        if title:
+            run.append(record)
+    if run:
+        yield _fold(run_title, run)
+
+
+def _title(record: Record, found: Records, effective: Effective) -> str:
+    if found.main.get(record.key) is not record:
+        return "Subagent"
+    return "Compacted away" if record.key in effective.compacted else "Earlier branch"
+
+
+def _fold(title: str, run: list[Record]) -> Fold:
+    count = len({record.message_id or record.key for record in run})
+    said = "1 message" if count == 1 else f"{count} messages"
+    return Fold(run[0].start, run[-1].end, f"{title}: {said}", count)
+
+
+def _starts(messages: Iterable[TranscriptMessage]) -> set[int]:
+    return {start for placed in messages for start, _ in ((placed.start, placed.end), *placed.more)}
+
+
+def _kept(sequence: list[Record], gone: set[int], staying: set[int]) -> list[Record]:
+    """The records from the first kept message on, attachments between them too; notes that are not loaded are left."""
+    first = next((place for place, record in enumerate(sequence) if record.start in staying), len(sequence))
+    return [record for record in sequence[first:] if record.type in LINKED and record.start not in gone]
+
+
+def _preserved(kept: list[Record], anchor: str) -> dict[str, Any]:
+    """What says which messages are kept. An empty list says that none is, also to a reader that looks for one."""
+    listed = {"preservedMessages": {"anchorUuid": anchor, "uuids": [record.key for record in kept]}}
+    if not kept:
+        return listed
+    return {"preservedSegment": {"headUuid": kept[0].key, "anchorUuid": anchor, "tailUuid": kept[-1].key}, **listed}
+
+
+def _summary_parts(summary: Message) -> list[Any]:
+    """The summary as text parts; one that is a single string is parted behind its first line."""
+    content = summary.get("content")
+    if isinstance(content, list):
+        return content
+    whole = "\n".join(text_parts(summary))
+    answer = whole.removeprefix(f"{OUTPUT_PREFIX}\n")
+    texts = [whole] if answer == whole else [OUTPUT_PREFIX, answer]
+    return [{"type": "text", "text": text} for text in texts]
+
+
+def _appended(text: str, last: tuple[int, int], records: Iterable[dict[str, Any]]) -> str:
+    ending = line_ending(text, last[1])
+    escape = text.isascii() and "\\u" in text
+    spaced = is_spaced(text, *last)
+    lines = [one_line(record, spaced=spaced, escape=escape) + ending for record in records]
+    return "".join([text, "" if text.endswith("\n") else ending, *lines])
