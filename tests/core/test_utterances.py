@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ulid import ULID
 
 from lithify.core.kimi import summary_message
 from lithify.core.messages import ToolCall
-from lithify.core.utterances import Utterance, tool_use_of, tool_uses, turn_of
+from lithify.core.utterances import Utterance, event_id_of, tool_use_of, tool_uses, turn_of, utterances
 from tests.support.messages import Message, assistant, calling, result, said, system, text, used, user, using
 
 
@@ -129,3 +130,18 @@ def test_the_same_call_with_another_result_is_something_else() -> None:
 
 def test_a_tool_use_and_a_turn_are_never_taken_for_each_other() -> None:
     assert tool_use_of(ToolCall("", "", ""), result("", "hi")).fingerprint != fingerprint(user("hi"))
+
+
+# --- old transcripts ------------------------------------------------------------------------------------------
+
+
+def test_an_old_utterance_has_the_same_ulid_each_time_and_another_one_in_another_project() -> None:
+    (said,) = utterances([{"role": "user", "content": "Fix it."}], tools=False)
+    first, again, elsewhere = event_id_of("p", said), event_id_of("p", said), event_id_of("q", said)
+    assert (first == again, first == elsewhere) == (True, False)
+    assert str(ULID.from_str(first)) == first
+
+
+def test_a_whole_conversation_says_each_thing_once() -> None:
+    said = [{"role": "user", "content": text} for text in ("yes", "no", "yes")]
+    assert [one.body["turns"][0]["content"] for one in utterances(said, tools=True)] == ["yes", "no"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,12 @@ from lithify.core.events import EventKind, storable_json
 from lithify.core.kimi import is_summary
 from lithify.core.messages import Message, ToolCall, answered_calls, result_text, role_of, text_of, tool_calls
 
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _KINDS: dict[str, EventKind] = {"user": "prompt", "assistant": "note"}
+
+
+CALLS_LOOK_BACK = 256
+"""How many messages before a tool result its call is looked for in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,22 @@ def tool_use_of(call: ToolCall, result: Message) -> Utterance:
     return Utterance(_fingerprint("tool", call.call_id, data), "tool_use", {"type": "json", "data": data})
 
 
+def utterances(messages: Iterable[Message], *, tools: bool) -> Iterator[Utterance]:
+    """What a whole conversation says, in order, each thing once; with `tools` also tool calls with their results."""
+    told: set[str] = set()
+    before: list[Message] = []
+    for message in messages:
+        turn = turn_of(message)
+        said = [] if turn is None else [turn]
+        if tools:
+            said.extend(tool_uses(message, before[-CALLS_LOOK_BACK:]))
+            before.append(message)
+        for utterance in said:
+            if utterance.fingerprint not in told:
+                told.add(utterance.fingerprint)
+                yield utterance
+
+
 def tool_uses(message: Message, before: list[Message]) -> list[Utterance]:
     """The tool calls that a message answers, found in the messages before it, the nearest first."""
     found = []
@@ -57,3 +79,11 @@ def tool_uses(message: Message, before: list[Message]) -> list[Utterance]:
 
 def _fingerprint(*what: Any) -> str:
     return hashlib.sha256(storable_json(what).encode()).hexdigest()[:32]
+
+
+def event_id_of(project_id: str, utterance: Utterance) -> str:
+    """The id of the event that an utterance of an old transcript becomes: a ULID that is the same each time, so that
+    what is recorded again, from a file that was moved or has grown, is a duplicate."""
+    digest = hashlib.sha256(f"{project_id}/{utterance.fingerprint}".encode()).digest()
+    number = int.from_bytes(digest[:10], "big")
+    return "0" * 10 + "".join(_CROCKFORD[number >> shift & 31] for shift in range(75, -1, -5))

@@ -16,15 +16,11 @@ from lithify.core.outcomes import LithifyError, Rejected
 from lithify.core.projects import Project
 from lithify.core.sessions import SessionInfo
 from lithify.core.settings import Settings
-from lithify.core.utterances import Utterance, tool_uses, turn_of
+from lithify.core.utterances import CALLS_LOOK_BACK, Utterance, tool_uses, turn_of
 from lithify.workers.ingestion import Ingestion
 from lithify.workers.ports import Store
 
 logger = logging.getLogger(__name__)
-
-CALLS_LOOK_BACK = 256
-"""How many messages before a tool result its call is looked for in."""
-
 
 @dataclass(frozen=True, slots=True)
 class Opening:

@@ -1,0 +1,89 @@
+"""`lithify record`: what it says first, what it records, and that it records nothing twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lithify.cli import main
+from tests.support.editor import conversation, database, project_folder, stored_states
+
+
+@pytest.fixture
+def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LITHIFY_DATA_DIR", str(tmp_path / "data"))
+    path = project_folder(tmp_path) / "chat.json"
+    path.write_text(json.dumps(conversation(3)))
+    return path
+
+
+def record(chat: Path, *arguments: str) -> int:
+    return main.main(["record", str(chat), "--project", str(chat.parent), *arguments])
+
+
+def bodies(chat: Path) -> list[Any]:
+    with database(chat.parents[1] / "data") as connection:
+        rows = connection.execute("SELECT body FROM events ORDER BY sequence").fetchall()
+    return [json.loads(row[0]) for row in rows]
+
+
+def test_what_was_said_becomes_events_in_the_buffer(chat: Path) -> None:
+    assert record(chat, "--yes") == 0
+    said = [(turn["role"], turn["content"]) for body in bodies(chat) for turn in body["turns"]]
+    assert said == [(one["role"], one["content"]) for one in conversation(3)]
+    assert set(stored_states(chat.parents[1] / "data").values()) == {"buffered"}
+
+
+def test_nothing_is_recorded_twice_also_from_a_file_that_was_moved_and_has_grown(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(chat, "--yes")
+    moved = chat.with_name("moved.json")
+    moved.write_text(json.dumps(conversation(4)))
+    capsys.readouterr()
+    assert record(moved, "--yes") == 0
+    assert "Recorded 2 events; 6 were known already." in capsys.readouterr().err
+    assert len(bodies(chat)) == 8
+
+
+def test_the_cost_is_told_first_and_without_a_yes_nothing_is_recorded(
+    chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    assert record(chat) == 2
+    told = capsys.readouterr().err
+    assert ("6 events" in told, "some 1 model call with" in told, "--yes" in told) == (True, True, True)
+    assert not (chat.parents[1] / "data").exists()
+
+
+def test_private_spans_never_get_in(chat: Path) -> None:
+    chat.write_text(json.dumps([{"role": "user", "content": "a <private>secret-7</private> b"}]))
+    record(chat, "--yes")
+    assert "secret-7" not in json.dumps(bodies(chat))
+
+
+@pytest.mark.parametrize(("arguments", "kinds"), [((), ["message"]), (("--tools",), ["message", "json"])])
+def test_tool_calls_are_recorded_when_they_are_asked_for(
+    chat: Path, arguments: tuple[str, ...], kinds: list[str]
+) -> None:
+    call = {"id": "c", "function": {"name": "read", "arguments": "{}"}}
+    said = [
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "text"},
+    ]
+    chat.write_text(json.dumps(said))
+    record(chat, "--yes", *arguments)
+    assert [body["type"] for body in bodies(chat)] == kinds
+
+
+def test_a_file_that_is_no_chat_keeps_all_from_being_recorded(
+    chat: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+    assert main.main(["record", str(chat), str(tmp_path / "notes.txt"), "--yes"]) == 1
+    assert "nothing was recorded" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
