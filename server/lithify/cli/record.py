@@ -21,8 +21,8 @@ SURFACE = "lithify record"
 BATCH = 200
 
 _DESCRIPTION = """Records what was said in old chats, in any format that 'lithify compact' reads, as events of a
-project: scrubbed, stored, and put into its buffer, where the next editor that runs Lithify makes memory of them. What was
-recorded before, from a file that has grown or was moved, is not recorded again."""
+project: scrubbed, stored, and put into its buffer, where the next editor that runs Lithify makes memory of them. What
+was recorded before, from a file that has grown or was moved, is not recorded again."""
 
 
 @dataclass(frozen=True, slots=True)
