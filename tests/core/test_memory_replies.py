@@ -332,6 +332,23 @@ def test_a_word_or_two_that_stand_in_the_prompt_are_fine(word: str) -> None:
     assert record(made(word)).title == word
 
 
+@pytest.mark.parametrize(
+    "nothing", ["\u200b", "\u200e\u200f", "\ufffd", "&#0;", "\u2800", "\u3164 \u115f", "\u0301", "\u00ad\ufeff"]
+)
+@pytest.mark.parametrize("part", ["title", "summary"])
+def test_a_text_that_shows_nothing_is_none(part: str, nothing: str) -> None:
+    assert "title and a summary" in reason(extraction(made(**{part: nothing})))
+
+
+def test_a_record_whose_title_shows_nothing_is_left_out_beside_others() -> None:
+    assert records(made(title="\u200b") + made(title="Kept")) == ["Kept"]
+
+
+@pytest.mark.parametrize("title", ["🚀", "!", "क़", "x\u200b", "👨\u200d👩", "\ue0a0"])
+def test_a_title_that_shows_one_sign_is_one(title: str) -> None:
+    assert record(made(title)).title == title
+
+
 @pytest.mark.parametrize("title", ["[WIP] the parser", "Use [a, b] in order", "list[int] or None"])
 def test_brackets_in_a_title_are_fine(title: str) -> None:
     assert record(made(title)).title == title

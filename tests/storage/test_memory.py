@@ -7,12 +7,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lithify.core.records import RecordDraft
+from lithify.core.records import MAX_FACT, RecordDraft
 from lithify.storage import database
 from lithify.storage.memory import MAX_FACTS, match_expression
 from lithify.storage.store import Store, open_store
@@ -61,6 +62,32 @@ def test_a_record_is_found_by_a_part_of_a_path(store: Store) -> None:
 def test_case_and_accents_make_no_difference(store: Store) -> None:
     keep(store, draft("Café MIGRATION"), "R1")
     assert (found(store, "cafe"), found(store, "migration")) == (["R1"], ["R1"])
+
+
+@pytest.mark.parametrize("kept", ["NFC", "NFD"])
+@pytest.mark.parametrize("asked", ["NFC", "NFD"])
+@pytest.mark.parametrize("word", ["résumé", "설정", "がぎ", "x\u0304y"])
+def test_composed_and_decomposed_spellings_are_found_alike(store: Store, word: str, kept: str, asked: str) -> None:
+    keep(store, draft(files=(f"src/{normalize(kept, word)}.py",)), "R1")  # type: ignore[arg-type]
+    assert found(store, normalize(asked, word)) == ["R1"]  # type: ignore[arg-type]
+
+
+def test_a_record_of_an_earlier_index_leaves_it_wholly(store: Store) -> None:
+    decomposed = normalize("NFD", "설정")
+    with store.transaction():
+        store._connection.execute(
+            "INSERT INTO memory_records (record_id, number, project_id, type, exact_key, title, summary, facts,"
+            " concepts, files, method, created_at, updated_at)"
+            " VALUES ('R1', 1, 'p1', 'decision', 'k', ?, 's', '[]', '[]', '[]', 'model', '', '')",
+            (decomposed,),
+        )
+        store._connection.execute(
+            "INSERT INTO memory_index (rowid, title, summary, facts, concepts, files) VALUES (1, ?, 's', '', '', '')",
+            (decomposed,),
+        )
+    store.forget_record("R1")
+    store._connection.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, memory_index, row)")
+    assert store._connection.execute("SELECT term FROM temp.terms").fetchall() == []
 
 
 @pytest.mark.parametrize("query", ["数据库", "数据", "連接"])
@@ -269,6 +296,68 @@ def test_a_record_of_the_same_title_that_says_something_else_loses_nothing(store
     keep(store, draft("Bug", "zeta parser drops commas"), "R2")
     (record,) = [one for _, one in store.memory.recent("p1", 10, None)]
     assert (record.summary, record.facts) == ("zeta parser drops commas", ("alpha in file one leaks",))
+
+
+def test_an_earlier_summary_that_says_the_opposite_in_the_same_words_is_kept_as_a_fact(store: Store) -> None:
+    keep(store, draft("Indentation", "Use tabs, not spaces"), "R1")
+    keep(store, draft("Indentation", "Use spaces, not tabs"), "R2")
+    record = store.memory.find("R1")
+    assert record is not None
+    assert (record.summary, record.facts) == ("Use spaces, not tabs", ("Use tabs, not spaces",))
+
+
+def test_an_earlier_summary_longer_than_a_fact_is_kept_whole(store: Store) -> None:
+    earlier = " ".join(f"word{number}" for number in range(500))
+    keep(store, draft("Bug", earlier), "R1")
+    keep(store, draft("Bug", "zeta"), "R2")
+    record = store.memory.find("R1")
+    assert record is not None
+    assert (" ".join(record.facts), max(map(len, record.facts)) <= MAX_FACT) == (earlier, True)
+
+
+def test_the_same_summary_again_is_no_fact(store: Store) -> None:
+    keep(store, draft(summary="The clock was in local time. " * 30), "R1")
+    keep(store, draft(summary="the clock  was in local time. " * 30), "R2")
+    record = store.memory.find("R1")
+    assert record is not None
+    assert record.facts == ()
+
+
+def test_what_a_record_said_before_is_kept_too_where_the_words_are_nearly_the_same(store: Store) -> None:
+    keep(store, draft("Tokens expire too early", "The token check compared local time with UTC"), "R1")
+    keep(store, draft("Tokens expire early", "The token check then compared local time with UTC"), "R2")
+    record = store.memory.find("R1")
+    assert record is not None
+    assert record.facts == ("The token check compared local time with UTC",)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            ("Use tabs not spaces", "The team decided to indent with tabs and never with spaces."),
+            ("Use spaces not tabs", "The team decided to indent with spaces and never with tabs."),
+        ),
+        (
+            ("port 8080", "The service listens on port 8080 in staging and prod clusters today"),
+            ("port 9090", "The service listens on port 9090 in staging and prod clusters today"),
+        ),
+        (("C++ build", "It needs a toolchain"), ("C# build", "It needs a feed")),
+        (("Retry if status != 200", "Retry on failures"), ("Retry if status == 200", "Poll until it changes")),
+        (("🚀", "🔥"), ("💧", "🔥")),
+    ],
+)
+def test_records_that_say_another_thing_are_two(store: Store, one: tuple[str, str], other: tuple[str, str]) -> None:
+    keep(store, draft(*one), "R1")
+    assert keep(store, draft(*other), "R2") == "R2"
+
+
+def test_an_equal_title_is_found_where_its_key_was_made_without_signs(store: Store) -> None:
+    for title, record_id in (("C++ build", "R1"), ("C# build", "R2")):
+        keep(store, draft(title, record_id), record_id)
+    store._connection.execute("UPDATE memory_records SET exact_key = 'decision:c build'")
+    kept = [keep(store, draft(title, "new"), f"N{title}") for title in ("C build", "C# build", "C++ build")]
+    assert kept == ["NC build", "R2", "R1"]
 
 
 def test_records_with_other_words_are_two(store: Store) -> None:

@@ -114,7 +114,7 @@ class Rig:
         self._given: dict[str, Any] = {}
         self._settings = Settings()
         self._ids, self._clock = Ids(maker_of_ids), Clock()
-        self.hour_ago = "0000"
+        self.hour_ago = "2026-01-02T02:30:00.000+00:00"
         self.thread: StorageThread[Any, Any] = StorageThread(
             lambda: open_store(data_dir, self._clock), lambda store, items: [None for _ in items]
         )
@@ -246,7 +246,9 @@ class Rig:
         return (await self.state(purpose)).breaker.failures
 
     async def ledger(self) -> list[tuple[Any, ...]]:
-        await self.thread.run(lambda _: None)
+        """The lines of the ledger, those of calls that ended settled: that is done behind the call, in two steps."""
+        for _ in range(3):
+            await self.thread.run(lambda _: None)
         return rows(
             self.data_dir,
             "SELECT purpose, provider, model, user_initiated, outcome, tokens FROM model_calls ORDER BY rowid",

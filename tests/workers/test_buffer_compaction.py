@@ -717,6 +717,29 @@ async def test_past_the_budget_the_buffer_is_left_and_nothing_counts(rig: Rig) -
 
 
 @pytest.mark.asyncio
+async def test_a_run_that_the_budget_holds_notes_nothing(rig: Rig) -> None:
+    rig.configure(background={"maxModelCallsPerHour": 1})
+    scripted(rig, compacted("short"))
+    await rig.record(MIDDLE)
+    await rig.compact()
+    before = await rig.state("compaction")
+    await rig.record(*[MIDDLE] * 2)
+    await rig.compact()
+    assert await rig.state("compaction") == before
+
+
+@pytest.mark.asyncio
+async def test_a_run_that_the_budget_ends_half_way_is_a_success(rig: Rig) -> None:
+    rig.configure(background={"maxModelCallsPerHour": 1})
+    scripted(rig, compacted("short"))
+    await rig.record(*[BIG] * 4)
+    done = await rig.compact()
+    state = await rig.state("compaction")
+    assert (done.method, done.problem) == ("model", "the background budget of this hour is used up")
+    assert (state.last_error, state.last_method) == (None, "model")
+
+
+@pytest.mark.asyncio
 async def test_a_run_that_did_nothing_leaves_the_progress_rule_as_it_was(rig: Rig) -> None:
     scripted(rig, NO_CONSENT)
     await rig.record(*[MIDDLE] * 2)

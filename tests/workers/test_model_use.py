@@ -212,6 +212,32 @@ async def test_cancelled_calls_count(rig: Rig) -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_call_that_goes_on_in_another_process_counts(rig: Rig, other: Rig) -> None:
+    rig.configure(background={"maxModelCallsPerHour": 1})
+    other.model = model = GatedModel(one_record)
+    another = Rig.project_of("/nowhere/another")
+    await other.record("one", project=another)
+    running = asyncio.ensure_future(other.extract(project=another))
+    await model.asked.get()
+    await other.thread.run(lambda _: None)
+    assert await held(rig)
+    model.let_go()
+    await running
+
+
+@pytest.mark.asyncio
+async def test_work_that_begins_at_the_same_time_in_one_process_stays_in_the_budget(rig: Rig) -> None:
+    rig.configure(background={"maxModelCallsPerHour": 1}, bufferCompaction={"enabled": True})
+    rig.model = model = ScriptedModel(one_record)
+    projects = [Rig.project_of(f"/nowhere/{name}") for name in ("a", "b", "c")]
+    for project in projects:
+        await rig.record("x" * 5000, project=project)
+    first, second, third = projects
+    await asyncio.gather(rig.extract(project=first), rig.extract(project=second), rig.compact(project=third))
+    assert len(model.requests) == 1
+
+
+@pytest.mark.asyncio
 async def test_calls_that_a_user_asked_for_do_not_count(rig: Rig) -> None:
     rig.configure(background={"maxModelCallsPerHour": 1})
     await extracted(rig, one_record, by_user=True)
@@ -222,7 +248,15 @@ async def test_calls_that_a_user_asked_for_do_not_count(rig: Rig) -> None:
 async def test_calls_more_than_an_hour_ago_do_not_count(rig: Rig) -> None:
     rig.configure(background={"maxModelCallsPerHour": 1})
     await extracted(rig, one_record)
-    rig.hour_ago = "9999"
+    rig.hour_ago = "2026-01-02T04:30:00.000+00:00"
+    assert not await held(rig)
+
+
+@pytest.mark.asyncio
+async def test_calls_noted_before_the_clock_was_put_back_do_not_count(rig: Rig) -> None:
+    rig.configure(background={"maxModelCallsPerHour": 1})
+    await extracted(rig, one_record)
+    rig.hour_ago = "2026-01-01T02:30:00.000+00:00"
     assert not await held(rig)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ _ID = re.compile(r"[^\s,;\"'<>()\[\]]+")
 _COMMA = re.compile(r"\s*[,，、]\s+|\s*[，、]\s*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that steer a terminal or turn the direction of writing; what parts lines is none of them."""
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffd")
+"""Characters that count as letters or signs and show nothing: fillers, and what stands for a lost character."""
 _THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
 _UNFILLED = re.compile(r"(?:\s*(?:[-*] )?(?:</?\w+/?>|\[[^\W\d_][\w’'()/,.:;-]* [\w’'()/,.:; -]*\]|\.\.\.))+\s*")
 """Nothing but tags, dots and bracketed phrases, as a template stands before anybody filled it."""
@@ -188,10 +191,19 @@ def _on_one_line(text: str) -> str:
 
 
 def _says_something(text: str, batch: Sequence[Entry], template: str) -> bool:
-    """Whether a text is more than the brackets of a template or the prompt's own sentences, or quotes such."""
+    """Whether a text shows anything, and is more than the brackets of a template or the prompt's own sentences, or
+    quotes such."""
+    if not any(map(_shows, text)):
+        return False
     if _UNFILLED.fullmatch(text) is None and not _is_from(template, text):
-        return bool(text)
-    return bool(text) and all(_quoted(line, batch) for line in _bare_lines(text))
+        return True
+    return all(_quoted(line, batch) for line in _bare_lines(text))
+
+
+def _shows(character: str) -> bool:
+    """Whether a character is seen by itself: no blank, no control or format character, no accent without a letter."""
+    category = unicodedata.category(character)
+    return category[0] not in "ZM" and category not in ("Cc", "Cf", "Cs") and character not in _BLANKS
 
 
 def _is_from(template: str, text: str) -> bool:

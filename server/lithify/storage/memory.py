@@ -19,10 +19,11 @@ from lithify.core.records import (
     RecordDraft,
     exact_key,
     merged,
+    said,
     search_words,
     searchable,
     similarity,
-    words,
+    spaced,
 )
 from lithify.storage.database import sound_text
 
@@ -36,7 +37,13 @@ CANDIDATES = 20
 WEIGHTS = "5.0, 2.0, 2.0, 3.0, 3.0"
 """What a hit in title, summary, facts, concepts and files counts for in the ranking (bm25)."""
 
-_INDEXED = ", ".join(f"searchable({column})" for column in ("title", "summary", "facts", "concepts", "files"))
+INDEXED_AS = 2
+"""How a record is indexed now, kept with it as `schema_version`. Earlier ones (1) are in the index as they were
+spelled, and can only be taken out of it like that."""
+
+_INDEXED = ", ".join(
+    f"searchable({column}, schema_version)" for column in ("title", "summary", "facts", "concepts", "files")
+)
 _COLUMNS = "r.record_id, r.project_id, r.type, r.title, r.summary, r.facts, r.concepts, r.files, r.created_at, r.method"
 
 
@@ -45,12 +52,13 @@ class MemoryStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        connection.create_function("searchable", 1, searchable, deterministic=True)
+        connection.create_function("searchable", 2, _indexed, deterministic=True)
 
     def keep(self, project_id: str, draft: RecordDraft, new_id: str, created_at: str, method: str) -> str:
         """Keeps a draft: as a new record, or merged into one that says the same; the id of the record.
 
-        The same means: equal type and title (case and punctuation aside), or words that overlap by `SIMILARITY`.
+        The same means: equal type, and a title that is equal (see `exact_key`), or title and summary that say the same
+        (see `similarity`).
         """
         draft = replace(draft, title=sound_text(draft.title), summary=sound_text(draft.summary))
         same = self._same(project_id, draft)
@@ -109,23 +117,21 @@ class MemoryStore:
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _same(self, project_id: str, draft: RecordDraft) -> MemoryRecord | None:
-        exact = next(
-            self._read("WHERE r.project_id = ? AND r.exact_key = ?", (project_id, exact_key(draft.type, draft.title))),
-            None,
-        )
-        if exact is not None:
-            return exact
-        ours = words(draft.title, draft.summary, draft.facts)
-        for one in self.search(project_id, draft.title, CANDIDATES):
-            if one.type == draft.type and similarity(ours, words(one.title, one.summary, one.facts)) >= SIMILARITY:
+        key = exact_key(draft.type, draft.title)
+        for one in self._read("WHERE r.project_id = ? AND r.exact_key = ?", (project_id, key)):
+            if exact_key(one.type, one.title) == key:  # not so where the key was made when it folded signs as well
                 return one
-        return None
+        ours = said(draft.title, draft.summary)
+        hits = [one for one in self.search(project_id, draft.title, CANDIDATES) if one.type == draft.type]
+        equal = (one for one in hits if exact_key(one.type, one.title) == key)
+        alike = (one for one in hits if similarity(ours, said(one.title, one.summary)) >= SIMILARITY)
+        return next(equal, None) or next(alike, None)
 
     def _insert(self, project_id: str, draft: RecordDraft, record_id: str, created_at: str, method: str) -> None:
         self._connection.execute(
             "INSERT INTO memory_records (record_id, number, project_id, type, exact_key, title, summary, facts,"
-            " concepts, files, method, created_at, updated_at)"
-            " VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM memory_records), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " concepts, files, method, created_at, updated_at, schema_version)"
+            " SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM memory_records",
             (
                 record_id,
                 project_id,
@@ -139,6 +145,7 @@ class MemoryStore:
                 method,
                 created_at,
                 created_at,
+                INDEXED_AS,
             ),
         )
         self._index(record_id)
@@ -162,18 +169,24 @@ class MemoryStore:
         )
 
     def _merge(self, into: MemoryRecord, draft: RecordDraft, updated_at: str) -> None:
-        """The later summary holds; facts, concepts and files come together. An earlier summary that says something else
-        stays as a fact."""
-        said = words(into.title, into.summary, ())
-        other = similarity(said, words(draft.title, draft.summary, ())) < SIMILARITY
-        facts = merged(into.facts, [into.summary[:MAX_FACT]] if other else [], draft.facts)[-MAX_FACTS:]
+        """The later summary holds; facts, concepts and files come together. An earlier summary that differs by more
+        than case and white space stays as a fact, or as several where it is longer than one may be."""
+        said_before = _pieces(into.summary) if len(merged([into.summary], [draft.summary])) > 1 else []
+        facts = merged(into.facts, said_before, draft.facts)[-MAX_FACTS:]
         concepts = merged(into.concepts, draft.concepts)[-MAX_FACTS:]
         files = merged(into.files, draft.files, ignore_case=False)[-MAX_FACTS:]
         self._unindex(into.record_id)
         self._connection.execute(
-            "UPDATE memory_records SET summary = ?, facts = ?, concepts = ?, files = ?, updated_at = ?"
-            " WHERE record_id = ?",
-            (draft.summary, *map(storable_json, (facts, concepts, files)), updated_at, into.record_id),
+            "UPDATE memory_records SET exact_key = ?, summary = ?, facts = ?, concepts = ?, files = ?, updated_at = ?,"
+            " schema_version = ? WHERE record_id = ?",
+            (
+                exact_key(into.type, into.title),
+                draft.summary,
+                *map(storable_json, (facts, concepts, files)),
+                updated_at,
+                INDEXED_AS,
+                into.record_id,
+            ),
         )
         self._index(into.record_id)
 
@@ -205,3 +218,17 @@ class MemoryStore:
 def match_expression(query: str) -> str:
     """A query as FTS5 takes it: its words, quoted and OR-ed, so that no text of a user can break the syntax."""
     return " OR ".join(f'"{word}"' for word in search_words(query)[:MAX_QUERY_WORDS])
+
+
+def _indexed(text: str, version: int) -> str:
+    return searchable(text) if version >= INDEXED_AS else spaced(text)
+
+
+def _pieces(text: str) -> list[str]:
+    """A text in pieces that are no longer than a fact, parted at blanks where there are any."""
+    pieces = []
+    while len(text) > MAX_FACT:
+        at = max(text.rfind(" ", 0, MAX_FACT), text.rfind("\n", 0, MAX_FACT)) + 1 or MAX_FACT
+        pieces.append(text[:at].strip())
+        text = text[at:]
+    return [*(piece for piece in pieces if piece), text.strip()]

@@ -45,7 +45,11 @@ LEAST_CHUNK_BYTES = 4096
 
 
 class _Untouched(Exception):
-    """A reason to leave what is left as it is, which no breaker counts: consent, quota, budget."""
+    """A reason to leave what is left as it is, which no breaker counts: consent, quota."""
+
+
+class _Held(Exception):
+    """Why no model is asked now. Nothing is noted of it: what holds the run shows in the status by itself."""
 
 
 class _Failed(Exception):
@@ -161,6 +165,8 @@ class BufferCompactor:
                     if (halved := budget.halved(chunk)) is None:
                         raise _Failed(still_too_long(str(reason), "bufferCompaction.model")) from None
                     budget = halved
+        except _Held as reason:
+            return _Outcome(_method(answerer), told=str(reason), answerer=answerer)
         except _Untouched as reason:
             return _Outcome(_method(answerer), str(reason), answerer=answerer)
         except _Failed as reason:
@@ -193,13 +199,14 @@ class BufferCompactor:
         return claimed
 
     async def _summarise(self, project: Project, chunk: list[Entry], budget_tokens: int, *, by_user: bool) -> Answerer:
-        """Has a chunk rewritten and puts the summaries in its place. Raises _Failed, _TooLong or _Untouched."""
+        """Has a chunk rewritten and puts the summaries in its place. Raises _Failed, _TooLong, _Untouched or
+        _Held."""
         problem = ""
         for failed_attempts in range(self._settings().buffer_compaction.max_attempts):
             if failed_attempts:
                 await self._sleep(backoff_seconds(failed_attempts))
             if not by_user and await self._use.over_budget():
-                raise _Untouched("the background budget of this hour is used up")
+                raise _Held("the background budget of this hour is used up")
             reply = await self._ask(chunk, budget_tokens, by_user=by_user)
             if isinstance(reply, ModelFailure):
                 problem = reply.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lithify.core.messages import tokens_of_bytes, utf8_length
@@ -82,15 +82,22 @@ class ModelUse:
     choose: Callable[[], Models | ModelFailure]
     now: Callable[[], str]
     hour_ago: Callable[[], str]
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def ask(self, models: Models, request: ModelRequest) -> ModelReply | ModelFailure:
         """The answer of the first model that is there; every call is in the ledger whatever became of it."""
         return await Ledger(self.run, self.now).ask(models, request)
 
     async def over_budget(self) -> bool:
-        """Whether background work has used up its model calls or tokens of the hour, in all processes together."""
+        """Whether background work has used up its model calls or tokens of the hour, in all processes together.
+
+        A call counts from its beginning. So as many too many can begin at most as there are other processes that look
+        in the same instant; in this one, checks take turns.
+        """
         limits = self.settings().background
-        calls, tokens = await self.run(lambda store: store.model_use_since(self.hour_ago()))
+        async with self._turn:
+            await asyncio.sleep(0)  # the call that the check before this one let through goes into the ledger first
+            calls, tokens = await self.run(lambda store: store.model_use_since(self.hour_ago()))
         return bool(calls >= limits.max_model_calls_per_hour or tokens >= limits.max_tokens_per_hour)
 
 
