@@ -10,6 +10,7 @@ usage           the usage that the answer to the prompt tells
 early           a text told as a message before the prompt
 other_session   a text told as a message of another session
 ask             options of a permission request sent during the prompt; its outcome is recorded
+ask_times       how often that is requested (default once)
 call            methods called at the client during the prompt; what came back is recorded
 tool            fields of a tool_call update sent during the prompt; then it waits for ever
 models          {"config": [...]} or {"legacy": [...]}: the models offered, the first is the current one
@@ -27,6 +28,9 @@ stderr_bytes    so many bytes written to standard error in each phase
 stderr_at_prompt  text written to standard error before the answer
 last_words      raw text written to standard output after the chunks, before a crash
 children        starts a child in the group and a daemon of its own session; pids go to this file
+chain           so many generations of processes, each the child of the one before, in a session of its own, without an
+                environment and deaf to SIGTERM; their command lines hold the record's path
+lock_up         the mode that its run's folder and its working folder get at the prompt
 stay            does not end when its input does
 stubborn        ignores SIGTERM, and so do its children
 record          a file that gets what it was given, as JSON, after each message
@@ -47,6 +51,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 STUBBORN_SLEEP = "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(300)"
+
+CHAIN = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+generations = int(sys.argv[1])
+while generations and not os.fork():
+    os.setsid()
+    generations -= 1
+if not generations:
+    os.write(1, b"here")
+    os.close(1)
+time.sleep(60)
+"""
 
 
 class Stub:
@@ -73,6 +90,8 @@ class Stub:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if "children" in self.script:
             self.start_children(Path(self.script["children"]))
+        if "chain" in self.script:
+            self.start_chain(self.script["chain"])
         self.save()
         for line in self.script.get("noise", []):
             sys.stdout.write(line + "\n")
@@ -101,6 +120,13 @@ class Stub:
         new = told.with_suffix(".new")
         new.write_text(json.dumps([child.pid, int(asked.stdout)]))
         new.replace(told)
+
+    def start_chain(self, generations: int) -> None:
+        """Returns when the last of them is there."""
+        command = [sys.executable, "-S", "-c", CHAIN, str(generations), self.script["record"]]
+        first = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env={})
+        assert first.stdout is not None
+        first.stdout.read(4)
 
     def receive(self, message: dict[str, Any]) -> None:
         method = message.get("method")
@@ -168,13 +194,17 @@ class Stub:
 
     def prompt(self) -> dict[str, Any] | None:
         self.log(self.script.get("stderr_at_prompt", ""))
+        if "lock_up" in self.script:
+            for folder in (".", ".."):
+                os.chmod(os.path.abspath(folder), self.script["lock_up"])
         for text in self.script.get("thoughts", []):
             self.tell("agent_thought_chunk", text)
         if "other_session" in self.script:
             self.tell("agent_message_chunk", self.script["other_session"], session="another")
         if "ask" in self.script:
             tool = {"toolCallId": "t"}
-            self.call("session/request_permission", {"toolCall": tool, "options": self.script["ask"]})
+            for _ in range(self.script.get("ask_times", 1)):
+                self.call("session/request_permission", {"toolCall": tool, "options": self.script["ask"]})
         for method in self.script.get("call", []):
             self.call(method, {"path": "/etc/hosts"})
         if "tool" in self.script:
@@ -199,7 +229,7 @@ class Stub:
         """Asks the client and waits for its answer."""
         self.asked += 1
         send({"id": f"stub-{self.asked}", "method": method, "params": {"sessionId": self.session, **params}})
-        reply = json.loads(sys.stdin.readline())
+        reply = json.loads(sys.stdin.readline() or "null")
         self.record.setdefault("replies", []).append(reply)
         self.save()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lithify.core.model_calls import ModelReply, Usage
-from lithify.llm.acp.profile import Profile
+from lithify.llm.acp.profile import Launch, Profile
 from tests.llm.acp.stub import Stub, failed, failure, reply, request
 
 pytestmark = pytest.mark.asyncio
@@ -100,6 +100,24 @@ async def test_a_tool_call_ends_the_run_at_once_and_is_named(tmp_path: Path, kin
     assert "wanted to use a tool (Read notes.txt)" in found.message
 
 
+async def test_an_agent_that_asks_on_and_on_is_stopped(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, ask=[], ask_times=101)
+    found = await failure(stub)
+    assert (found.type, "asked for more than 100 things" in found.message) == ("model_error", True)
+    assert stub.left() == []
+
+
+async def test_an_agent_whose_refusals_fill_the_memory_is_stopped(tmp_path: Path) -> None:
+    options = [{"optionId": "n" * 60_000, "kind": "reject_once"}]
+    found = await failure(Stub(tmp_path, ask=options, ask_times=20))
+    assert (found.type, "would fill the memory" in found.message) == ("model_error", True)
+
+
+async def test_a_line_that_does_not_end_is_told_as_that(tmp_path: Path) -> None:
+    found = await failure(Stub(tmp_path, big=65 << 20))
+    assert (found.type, "more than 64 MB without the end of a line" in found.message) == ("model_error", True)
+
+
 # --- how an answer fails --------------------------------------------------------------------------------------
 
 
@@ -136,6 +154,36 @@ async def test_an_error_keeps_the_agents_own_sentence_without_secrets(tmp_path: 
     found = await failed(stub.model(env_names=("STUB_KEY",), environment={"STUB_KEY": "s3cret-value"}))
     assert found.type == "model_error"
     assert "Internal error: model overloaded (key <STUB_KEY>) (code -32603)" in found.message
+
+
+async def test_half_a_secret_is_not_told_where_an_error_is_cut(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, error={"session/prompt": {"code": 1, "message": "p" * 480 + " s3cret-value-s3cret-value"}})
+    found = await failed(stub.model(env_names=("STUB_KEY",), environment={"STUB_KEY": "s3cret-value-s3cret-value"}))
+    assert "s3cret" not in found.message
+    assert "<STUB_KEY>" in found.message
+
+
+@pytest.mark.parametrize(("stop", "named"), [(5, "(5)"), (["x"], "(['x'])"), (True, "(True)")])
+async def test_a_stop_reason_that_is_no_word_is_no_end(tmp_path: Path, stop: Any, named: str) -> None:
+    found = await failure(Stub(tmp_path, stop=stop))
+    assert (found.type, named in found.message) == ("model_error", True)
+
+
+async def test_a_stop_reason_that_we_do_not_know_is_passed_on(tmp_path: Path) -> None:
+    assert (await reply(Stub(tmp_path, stop="paused"))).stop_reason == "paused"
+
+
+async def test_names_of_models_and_of_logins_and_versions_are_cut(tmp_path: Path) -> None:
+    found = await reply(Stub(tmp_path, models={"legacy": ["m\ud800" + "M" * 5000]}))
+    assert found.model == "m\ufffd" + "M" * 197 + "…"
+    assert len((await failure(Stub(tmp_path, version="v" * 5000))).message) < 400
+    error = {"session/new": {"code": -32000, "message": "no"}}
+    stub = Stub(tmp_path, error=error, auth_methods=[{"name": "n" * 5000}] * 50)
+    assert len((await failure(stub)).message) < 2500
+
+
+async def test_halves_of_a_character_that_come_in_two_pieces_are_one(tmp_path: Path) -> None:
+    assert (await reply(Stub(tmp_path, pieces=["\ud83d", "\ude00 \ud800"]))).text == "😀 \ufffd"
 
 
 async def test_a_request_that_is_too_long_is_told_as_that(tmp_path: Path) -> None:
@@ -217,6 +265,47 @@ async def test_an_agent_that_closes_its_output_and_lives_on_broke_off(tmp_path: 
     found = await failure(stub)
     assert (found.type, "closed its output" in found.message) == ("model_error", True)
     assert stub.left() == []
+
+
+# --- agents that are not started --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["a\0b", "a\ud800b"])
+async def test_words_that_no_program_can_be_given_are_told_by_their_setting(tmp_path: Path, word: str) -> None:
+    stub = Stub(tmp_path)
+    found = await failed(stub.model(command=[*stub.command, word]))
+    assert (found.type, found.sent) == ("model_unavailable", False)
+    assert "word 5 of the command of the stub holds a character" in found.message
+    assert "model.acp.command" in found.message
+    found = await failed(stub.model(env_names=("STUB_KEY",), environment={"STUB_KEY": word}))
+    assert (found.type, found.sent) == ("model_unavailable", False)
+    assert "the variable STUB_KEY" in found.message
+    assert "model.acp.env" in found.message
+    assert stub.left() == []
+
+
+@pytest.mark.parametrize("word", ["a\0b", "a\ud800b"])
+async def test_a_program_that_no_system_can_start_is_told_without_a_try(tmp_path: Path, word: str) -> None:
+    found = Stub(tmp_path).model(command=[word]).lack()
+    assert found is not None
+    assert "word 1 of the command" in found.message
+
+
+async def test_words_of_a_profile_that_no_program_can_be_given_are_a_failure_too(tmp_path: Path) -> None:
+    stub = Stub(tmp_path)
+    profile = Profile("stub", "the stub", (), prepare=lambda run: Launch(run.command, {"STUB_TEXT": "a\0b"}))
+    found = await failed(stub.model(profile))
+    assert (found.type, found.sent, "STUB_TEXT" in found.message) == ("model_unavailable", False, True)
+    assert stub.left() == []
+
+
+async def test_only_an_agent_that_ran_was_given_anything(tmp_path: Path) -> None:
+    program = tmp_path / "agent"
+    program.write_text("no program")
+    program.chmod(0o755)
+    stub = Stub(tmp_path, crash="start")
+    assert not (await failed(stub.model(command=[str(program)]))).sent
+    assert (await failure(stub)).sent
 
 
 # --- agents that say nothing ----------------------------------------------------------------------------------

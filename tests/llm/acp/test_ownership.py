@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,28 @@ asyncio.run(model.ask(ModelRequest("conversation", "You sum up.", ("one",), 60_0
 """
 
 
+TIDYING_SERVER = SERVER.replace(
+    'Profile("stub", "the stub", ())', 'Profile("stub", "the stub", (), tidy=lambda run: (print(flush=True), input()))'
+)
+"""Says a line when the agent has ended and it is to tidy up, and never does."""
+
+WITHOUT_RIGHTS = """
+import ctypes, os, sys
+for capability in (1, 2):
+    ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+"""Drops the rights by which root enters every folder; of no effect for anybody else."""
+
+
 @contextmanager
-def server_asking(stub: Stub) -> Iterator[subprocess.Popen[bytes]]:
+def server_asking(
+    stub: Stub, script: str = SERVER, interpreter: Sequence[str] = (sys.executable,)
+) -> Iterator[subprocess.Popen[bytes]]:
     """Another server process, which asks the stub and waits."""
-    command = [sys.executable, "-c", SERVER, json.dumps(stub.command)]
-    with subprocess.Popen(command, env=stub.environment) as server:
+    command = [*interpreter, "-c", script, json.dumps(stub.command)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=stub.environment, stdin=pipe, stdout=pipe) as server:
         try:
             yield server
         finally:
@@ -74,6 +91,23 @@ async def test_what_ignores_the_word_to_end_is_killed(tmp_path: Path) -> None:
     assert (await reply(stub)).text == "a summary"
     assert not any(is_alive(pid) for pid in (stub.record()["pid"], *stub.children()))
     assert stub.left() == []
+
+
+async def test_a_long_chain_of_descendants_is_killed_to_its_last_one(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, chain=400)
+    assert (await reply(stub, timeout_ms=30_000)).text == "a summary"
+    assert with_argument(str(stub.script["record"])) == []
+    assert stub.left() == []
+
+
+def with_argument(word: str) -> list[str]:
+    """The living processes that were started with such an argument, where the system shows them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if word in (process / "cmdline").read_text(errors="replace").split("\0"):
+                found.append(process.name)
+    return found
 
 
 async def test_folders_that_an_agent_made_unwritable_are_removed_too(tmp_path: Path) -> None:
@@ -150,6 +184,40 @@ async def test_a_killed_server_leaves_no_agent_no_descendant_and_no_folder(tmp_p
     assert stub.left() == []
 
 
+async def test_a_server_that_is_killed_once_the_agent_has_ended_leaves_no_folder(tmp_path: Path) -> None:
+    stub = Stub(tmp_path)
+    with server_asking(stub, TIDYING_SERVER) as server:
+        assert server.stdout is not None
+        assert await asyncio.to_thread(server.stdout.readline) == b"\n"
+        launcher = stub.facts()["launcherPid"]
+        server.kill()
+        await ends(launcher)
+    assert stub.left() == []
+
+
+@pytest.mark.parametrize("mode", [0o500, 0])
+async def test_a_run_folder_that_the_agent_locked_is_removed(tmp_path: Path, mode: int) -> None:
+    stub = Stub(tmp_path, lock_up=mode)
+    with server_asking(stub, interpreter=(sys.executable, "-c", WITHOUT_RIGHTS)) as server:
+        assert await asyncio.to_thread(server.wait, 20) == 0
+    assert "session/prompt" in stub.record()["methods"]
+    assert stub.left() == []
+
+
+@pytest.mark.parametrize("mode", [0o500, 0])
+async def test_a_run_folder_that_the_agent_locked_is_removed_when_the_server_is_killed(
+    tmp_path: Path, mode: int
+) -> None:
+    stub = Stub(tmp_path, lock_up=mode, hang="middle")
+    with server_asking(stub, interpreter=(sys.executable, "-c", WITHOUT_RIGHTS)) as server:
+        await stub.waits()
+        ours = stub.marked()
+        server.kill()
+        server.wait()
+        await ends(*ours)
+    assert stub.left() == []
+
+
 async def test_a_launcher_whose_server_is_gone_already_starts_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "lithify-agent-0123456789abcdef"
     (folder / "work").mkdir(parents=True)
@@ -162,7 +230,7 @@ async def test_a_launcher_whose_server_is_gone_already_starts_nothing(tmp_path: 
     await asyncio.to_thread(subprocess.run, command, pass_fds=(control, status), check=True, timeout=20)
     os.close(control)
     os.close(status)
-    assert os.read(listen, 100) == b""
+    assert os.read(listen, 100) == b"gone\n"
     os.close(listen)
     assert os.listdir(tmp_path) == []
 
@@ -216,6 +284,20 @@ async def test_the_next_run_sweeps_too(tmp_path: Path) -> None:
     dead.mkdir(mode=0o700)
     dead.with_name(dead.name + ".lock").touch()
     await reply(stub)
+    assert stub.left() == []
+
+
+@pytest.mark.parametrize("mode", [0o500, 0])
+async def test_a_locked_folder_of_a_dead_run_goes_with_a_sweep(tmp_path: Path, mode: int) -> None:
+    stub = Stub(tmp_path)
+    dead = stub.runs / "lithify-agent-0123456789abcdef"
+    dead.mkdir()
+    (dead / "work").mkdir()
+    dead.with_name(dead.name + ".lock").touch()
+    dead.chmod(mode)
+    script = "from lithify.llm.acp.runs import sweep; sweep()"
+    command = [sys.executable, "-c", WITHOUT_RIGHTS, "-c", script]
+    await asyncio.to_thread(subprocess.run, command, env=stub.environment, check=True, timeout=20)
     assert stub.left() == []
 
 

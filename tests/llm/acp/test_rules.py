@@ -7,12 +7,21 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
+from lithify.llm.acp.agent_log import LONGEST_LINE_BYTES, AgentLog
 from lithify.llm.acp.connection import refusal
-from lithify.llm.acp.environment import Mask, NoProgram, Program, base_environment, find_program
-from lithify.llm.acp.failures import error_sentence, failure_of_error, is_about_login, shortened, telling_line
+from lithify.llm.acp.environment import Mask, NoProgram, Program, base_environment, cannot_be_given, find_program
+from lithify.llm.acp.failures import (
+    error_sentence,
+    failure_of_error,
+    is_about_login,
+    shortened,
+    telling_line,
+    without_halves,
+)
 from lithify.llm.acp.model_choice import Offer, offer_of
 from lithify.llm.acp.transport import LineTransport
 
@@ -42,6 +51,42 @@ def test_values_of_secrets_and_of_named_variables_are_masked() -> None:
     mask = Mask(environment, ["NAMED"])
     text = "named-value sk-12345-and-more sk-12345 http://me:word@proxy /home/somebody short"
     assert mask(text) == "<NAMED> <LONGER_KEY> <OPENAI_API_KEY> <HTTPS_PROXY> /home/somebody short"
+
+
+def test_a_secret_is_masked_as_urls_and_json_spell_it() -> None:
+    value = 'a/b+"c d=\u00fc'
+    mask = Mask({"A_KEY": value}, [])
+    for spelled in (quote(value, ""), quote(value, "").lower(), quote_plus(value), json.dumps(value)[1:-1]):
+        assert mask(f"x?{spelled}&y") == "x?<A_KEY>&y"
+    assert mask(json.dumps(value, ensure_ascii=False).replace("/", "\\/")) == '"<A_KEY>"'
+
+
+def test_each_line_of_a_secret_of_several_lines_is_masked() -> None:
+    mask = Mask({"A_KEY": "-----BEGIN-----\nMIIEvQIBADAN\nab\n"}, [])
+    assert mask("  MIIEvQIBADAN\r\nab") == "  <A_KEY>\r\nab"
+
+
+def test_nul_and_halves_of_surrogate_pairs_cannot_be_given_to_a_program() -> None:
+    assert [cannot_be_given(text) for text in ("a\0", "\ud800", "ü 😀", "\udcff")] == [True, True, False, False]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("size", [LONGEST_LINE_BYTES - 20, LONGEST_LINE_BYTES - 1, LONGEST_LINE_BYTES + 10])
+@pytest.mark.parametrize("before", [0, 3])
+async def test_a_secret_across_the_end_of_a_cut_line_is_not_told_in_part(size: int, before: int) -> None:
+    secret = "sk-live-0123456789-0123456789-0123456789"
+    log = AgentLog("the stub", Mask({"A_KEY": secret}, []))
+    reader = asyncio.StreamReader()
+    line = (
+        secret.encode() * before + b"p" * (size - before * len(secret)) + secret.encode() * 9 + b"p" * 9000 + b"\nbye\n"
+    )
+    for start in range(0, len(line), 1000):
+        reader.feed_data(line[start : start + 1000])
+    reader.feed_eof()
+    await log.read(reader)
+    told, last = log.lines
+    assert (secret[:6] in told, last) == (False, "bye")
+    assert len(told) <= LONGEST_LINE_BYTES
 
 
 def test_a_program_is_found_by_name_by_path_and_in_the_home_folder(
@@ -157,6 +202,18 @@ def test_a_sentence_is_one_line_of_bounded_length() -> None:
     assert shortened("x" * 600) == "x" * 499 + "…"
 
 
+def test_halves_of_surrogate_pairs_are_joined_and_lone_ones_replaced() -> None:
+    assert without_halves("a \ud83d\ude00 \ud800 b") == "a 😀 \ufffd b"
+    assert shortened("\udfff") == "\ufffd"
+
+
+def test_a_detail_below_many_others_is_left_out() -> None:
+    data: Any = "deep"
+    for _ in range(5000):
+        data = {"details": data}
+    assert error_sentence({"message": "no", "data": data}) == "no"
+
+
 @pytest.mark.parametrize("params", [None, [], {}, {"options": "text"}, {"options": [5, {"kind": "allow_once"}]}])
 def test_a_permission_request_of_any_shape_is_refused(params: Any) -> None:
     assert refusal(params) == {"outcome": "cancelled"}
@@ -169,7 +226,7 @@ async def received(*pieces: bytes) -> tuple[list[Any], list[Any], int]:
     """What a transport makes of the pieces: messages, notifications, and how many lines it skipped."""
     reader = asyncio.StreamReader()
     told: list[Any] = []
-    transport = LineTransport(reader, None, lambda method, params: told.append((method, params)))  # type: ignore[arg-type]
+    transport = LineTransport(reader, None, lambda *what: told.append(what), told.append)  # type: ignore[arg-type]
     for piece in pieces:
         reader.feed_data(piece)
     reader.feed_eof()
@@ -201,6 +258,17 @@ async def test_notifications_are_told_in_order_and_requests_are_not_among_them()
 async def test_what_is_no_message_is_counted_and_skipped() -> None:
     lines = [b"hello", b"", b"5", b"[]", b"{}", b'{"id":"x","result":1}', b'{"method":5}', b"\xff\xfe", b"[" * 100_000]
     assert await received(b"\n".join(lines) + b"\n") == ([], [], 8)
+
+
+@pytest.mark.asyncio
+async def test_the_hundred_and_first_request_is_the_last_thing_that_is_read() -> None:
+    messages, told, _ = await received(b'{"id":"x","method":"a"}\n' * 200)
+    assert (len(messages), told) == (100, ["asked for more than 100 things where it was only asked for a text"])
+
+
+@pytest.mark.asyncio
+async def test_a_line_without_an_end_is_told_as_that() -> None:
+    assert await received(b"x" * (65 << 20)) == ([], ["wrote more than 64 MB without the end of a line"], 0)
 
 
 @pytest.mark.asyncio

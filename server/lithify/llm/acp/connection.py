@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import lithify
-from lithify.llm.acp.failures import Failed, shortened
+from lithify.llm.acp.failures import Failed, masked_error, shortened, without_halves, words_of
 from lithify.llm.acp.streams import Streams
 from lithify.llm.acp.transport import LineTransport
 
@@ -25,10 +25,10 @@ MOST_CHARACTERS = 16 << 20
 
 
 class AgentError(Exception):
-    """The agent answered a request with an error."""
+    """The agent answered a request with an error, from which secrets are masked."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
-        super().__init__(str(error.get("message")))
+        super().__init__(words_of(error.get("message")))
         self.error = error
 
 
@@ -44,11 +44,12 @@ async def load_library() -> None:
 class AgentConnection:
     """One agent, one session, one prompt."""
 
-    def __init__(self, streams: Streams, title: str) -> None:
-        """The library must be loaded."""
+    def __init__(self, streams: Streams, title: str, mask: Callable[[str], str]) -> None:
+        """The library must be loaded; `mask` takes the secrets out of what is shown."""
         from acp.connection import Connection
 
         self._title = title
+        self._mask = mask
         self._session: str | None = None
         self.is_prompting = False
         """Whether the prompt was sent."""
@@ -56,7 +57,7 @@ class AgentConnection:
         self._pieces: list[str] = []
         self._characters = 0
         self._stopped: asyncio.Future[Failed] = asyncio.get_running_loop().create_future()
-        self._transport = LineTransport(streams.stdout, streams.stdin, self._notified)
+        self._transport = LineTransport(streams.stdout, streams.stdin, self._notified, self._ran_away)
         self._rpc = Connection(self._answer, self._transport)
 
     @property
@@ -102,7 +103,7 @@ class AgentConnection:
         self.is_prompting = True
         answer = await self._request("session/prompt", {"sessionId": self._session, "prompt": blocks})
         self._is_answered = True
-        return "".join(self._pieces), answer
+        return without_halves("".join(self._pieces)), answer
 
     async def cancel(self) -> None:
         """Tells an agent at work that nobody waits for its answer any more."""
@@ -130,7 +131,8 @@ class AgentConnection:
                 raise self._stopped.result()
             answer = sending.result()
         except RequestError as error:
-            raise AgentError({"code": error.code, "message": str(error), "data": error.data}) from error
+            told = {"code": error.code, "message": str(error), "data": error.data}
+            raise AgentError(masked_error(told, self._mask)) from error
         except ConnectionError as error:
             raise Closed from error
         finally:
@@ -147,7 +149,7 @@ class AgentConnection:
             return
         match update.get("sessionUpdate"):
             case "tool_call" | "tool_call_update":
-                self._stop(tool_failure(self._title, update))
+                self._stop(tool_failure(self._title, update, self._mask))
             case "agent_message_chunk" if self.is_prompting and params.get("sessionId") == self._session:
                 self._take(update.get("content"))
 
@@ -158,6 +160,9 @@ class AgentConnection:
             self._characters += len(text)
             if self._characters > MOST_CHARACTERS:
                 self._stop(Failed("model_error", f"{self._title} did not stop: more than {MOST_CHARACTERS} characters"))
+
+    def _ran_away(self, reason: str) -> None:
+        self._stop(Failed("model_error", f"{self._title} {reason}, so it was stopped"))
 
     def _stop(self, failure: Failed) -> None:
         if not self._stopped.done():
@@ -175,10 +180,10 @@ class AgentConnection:
 CANCEL_SECONDS = 0.2
 
 
-def tool_failure(title: str, update: Mapping[str, Any]) -> Failed:
+def tool_failure(title: str, update: Mapping[str, Any], mask: Callable[[str], str]) -> Failed:
     """The failure of an agent that uses a tool, by the tool's name or kind where it tells one."""
     names = (update.get(key) for key in ("title", "kind", "toolCallId"))
-    tool = next((shortened(name, 80) for name in names if isinstance(name, str) and name), "without a name")
+    tool = next((shortened(mask(name), 80) for name in names if isinstance(name, str) and name), "without a name")
     return Failed(
         "model_error",
         f"{title} wanted to use a tool ({tool}) where it was only asked for a text, so it was stopped; "

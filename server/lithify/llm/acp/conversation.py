@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lithify.core.model_calls import ModelReply, ModelRequest, Usage
 from lithify.llm.acp.connection import PROTOCOL_VERSION, AgentConnection, AgentError
 from lithify.llm.acp.failures import (
+    LONGEST_NAME,
     Failed,
     error_sentence,
     failure_of_error,
@@ -18,6 +19,7 @@ from lithify.llm.acp.failures import (
     login_sentence,
     shortened,
     telling_line,
+    words_of,
 )
 from lithify.llm.acp.model_choice import Offer, offer_of
 from lithify.llm.acp.profile import Launch, Profile
@@ -31,13 +33,14 @@ MOST_TOKENS = 1 << 53
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """What is to be asked of which agent. `work` is its working folder; the handshake and the opening of the session
-    may take `handshake_seconds` each."""
+    may take `handshake_seconds` each; `mask` takes the secrets out of what is shown."""
 
     profile: Profile
     launch: Launch
     request: ModelRequest
     work: str
     handshake_seconds: float
+    mask: Callable[[str], str]
 
     async def hold(self, connection: AgentConnection) -> ModelReply:
         """The agent's answer. Raises Failed, and `connection.Closed` when the agent is gone."""
@@ -68,12 +71,12 @@ class Conversation:
         printed = f"; it printed {skipped} lines that are no messages of the protocol" if skipped else ""
         return (
             f"{self.profile.title} did not answer {what} within {self.handshake_seconds:g} s{printed}; "
-            f"check that `{shortened(' '.join(self.launch.command), 120)}` is the command that speaks ACP"
+            f"check that `{self._shown(' '.join(self.launch.command), 120)}` is the command that speaks ACP"
         )
 
     def _failure(self, what: str, error: AgentError, agent: Mapping[str, Any], *, opening: bool) -> Failed:
         if is_about_login(error.error, opening=opening and bool(agent)):
-            methods = login_methods(agent)
+            methods = [self._shown(name) for name in login_methods(agent)]
             said = error_sentence(error.error)
             sentence = login_sentence(self.profile.title, said, methods, self.profile.keys)
             return Failed("model_unavailable", sentence, retryable=False)
@@ -84,8 +87,8 @@ class Conversation:
         if version != PROTOCOL_VERSION or isinstance(version, bool):
             raise Failed(
                 "model_unavailable",
-                f"{self.profile.title} speaks version {version} of the Agent Client Protocol, Lithify speaks version "
-                f"{PROTOCOL_VERSION}; install a version of the agent that does too",
+                f"{self.profile.title} speaks version {self._shown(version)} of the Agent Client Protocol, "
+                f"Lithify speaks version {PROTOCOL_VERSION}; install a version of the agent that does too",
                 retryable=False,
             )
 
@@ -104,7 +107,9 @@ class Conversation:
             try:
                 await self._set_model(connection, offer, chosen)
             except AgentError as error:
-                logger.debug("%s refused the model %s: %s", self.profile.title, chosen, error_sentence(error.error))
+                logger.debug(
+                    "%s refused the model %s: %s", self.profile.title, self._shown(chosen), error_sentence(error.error)
+                )
                 return current, self.request.model
         return chosen, None
 
@@ -121,17 +126,24 @@ class Conversation:
     def _reply(self, text: str, answer: Mapping[str, Any], model: str, missing: str | None) -> ModelReply:
         reason = answer.get("stopReason")
         self._check_end(reason, text)
+        other = self._shown(reason) if reason is not None else None
         return ModelReply(
             text=text,
             provider="acp",
-            model=model,
-            stop_reason="end" if reason == "end_turn" else reason if isinstance(reason, str) else None,
+            model=self._shown(model),
+            stop_reason="end" if reason == "end_turn" else other,
             usage=usage_of(answer),
             missing_model=missing,
         )
 
+    def _shown(self, value: Any, most: int = LONGEST_NAME) -> str:
+        """Foreign words as they may be shown: without secrets, in one line, of bounded length."""
+        return shortened(self.mask(words_of(value)), most)
+
     def _check_end(self, reason: Any, text: str) -> None:
         title = self.profile.title
+        if not isinstance(reason, str | None):
+            raise Failed("model_error", f"{title} ended its turn with an odd stop reason ({self._shown(reason)})")
         match reason:
             case "refusal":
                 raise Failed("model_error", f"the model of {title} refused to answer", retryable=False)
@@ -151,11 +163,11 @@ class Conversation:
 
 
 def login_methods(agent: Mapping[str, Any]) -> Sequence[str]:
-    """The ways to log in that an agent told in the handshake, by their names."""
+    """The ways to log in that an agent told in the handshake, by their names; ten at most."""
     methods = agent.get("authMethods")
     known = methods if isinstance(methods, list) else []
     names = [method.get("name") for method in known if isinstance(method, Mapping)]
-    return [name for name in names if isinstance(name, str) and name]
+    return [name for name in names if isinstance(name, str) and name][:10]
 
 
 def usage_of(answer: Mapping[str, Any]) -> Usage | None:

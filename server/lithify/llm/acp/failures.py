@@ -12,6 +12,12 @@ from lithify.core.model_calls import ModelFailure, ModelFailureType
 LONGEST_SENTENCE = 500
 """Characters kept of what an agent says of its error."""
 
+LONGEST_NAME = 200
+"""Characters kept of a model's name, and of other words of an agent that are shown."""
+
+DEEPEST_DETAIL = 8
+"""An error's detail is looked for no deeper in its data."""
+
 AUTH_REQUIRED = -32000
 """The protocol's code, which JSON-RPC also leaves to any error of a server."""
 
@@ -67,25 +73,54 @@ def is_about_login(error: Mapping[str, Any], *, opening: bool) -> bool:
 
 def error_sentence(error: Mapping[str, Any]) -> str:
     """What a JSON-RPC error says, its data's detail included."""
-    message = str(error.get("message") or "no reason given").strip()
+    message = words_of(error.get("message") or "no reason given").strip()
     detail = _detail(error.get("data"))
     said = message if detail is None or detail in message else f"{message}: {detail}"
     return shortened(f"{said} (code {error['code']})" if isinstance(error.get("code"), int) else said)
 
 
-def _detail(data: Any) -> str | None:
+def masked_error(error: Mapping[str, Any], mask: Callable[[str], str]) -> dict[str, Any]:
+    """The same error without secrets: its code, its message, and of its data only the detail."""
+    message, detail = error.get("message"), _detail(error.get("data"))
+    return {
+        "code": error.get("code"),
+        "message": mask(words_of(message)) if message else None,
+        "data": mask(detail) if detail is not None else None,
+    }
+
+
+def _detail(data: Any, deep: int = 0) -> str | None:
+    if deep > DEEPEST_DETAIL:
+        return None
     if isinstance(data, str):
         return data.strip() or None
     if isinstance(data, Mapping):
         for name in ("details", "detail", "message", "error", "reason"):
-            if (found := _detail(data.get(name))) is not None:
+            if (found := _detail(data.get(name), deep + 1)) is not None:
                 return found
     return None
 
 
+def words_of(value: Any) -> str:
+    """Any value of JSON in words."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except (RecursionError, ValueError):
+        return "something that cannot be shown"
+
+
+def without_halves(text: str) -> str:
+    """The text with the halves of surrogate pairs put together, and those that are alone replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
-    """One line of at most so many characters."""
-    line = " ".join(text.split())
+    """One line of at most so many characters. Secrets must be masked before: half of one is not recognised."""
+    line = without_halves(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 

@@ -92,6 +92,11 @@ class RunFolder:
         new.write_text(json.dumps(facts), encoding="utf-8")
         new.replace(self.path / "run.json")
 
+    def regain(self) -> None:
+        """Makes the folder enterable again, whatever the agent did to it. Raises OSError."""
+        if not self.path.is_symlink():
+            self.path.chmod(0o700)
+
     def remove(self) -> None:
         """Takes the folder away, then lets the lock go. Raises OSError where something could not be removed; a later
         server sweeps it."""
@@ -125,6 +130,8 @@ def remove_tree(path: Path) -> None:
 
 
 def _open_up(path: Path) -> None:
+    if not path.is_symlink():
+        path.chmod(0o700)
     for root, folders, _ in os.walk(path):
         for name in folders:
             inner = Path(root, name)

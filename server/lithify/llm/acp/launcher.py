@@ -3,10 +3,11 @@
 Run as `python -I -S launcher.py CONTROL STATUS LOCK FOLDER WORK PROGRAM ARGUMENT...` with the agent's environment and
 its three streams; the first three are descriptors. POSIX only, standard library only: it imports nothing of Lithify.
 
-* CONTROL is the read end of a pipe that only the server holds. A byte means: end the agent, the server takes the folder
-  away. Its end without a byte means that the server is gone: end the agent and take the folder away too.
+* CONTROL is the read end of a pipe that only the server holds. A byte means: end the agent. Its end means that the
+  server has taken the folder away, or is gone: end the agent too if it still runs, and take the folder away if it is
+  still there.
 * STATUS gets lines: `started PID`, then `running` or `failed ERRNO`; `exited CODE` (negative: the signal) when the
-  agent has ended; `gone` once nothing is left of it.
+  agent has ended; `killing` while that goes on longer; `gone` once nothing is left of it, or `given-up`.
 * LOCK is a locked file, held open until the end, which tells other servers that this run is alive.
 
 On Linux the launcher is a subreaper: descendants that leave the agent's process group become its children once they
@@ -26,7 +27,10 @@ TERMINATE_SECONDS = 2.0
 """What is told to end may take so long, then it is killed."""
 
 KILL_SECONDS = 0.5
-"""So long we wait for the killed to be gone."""
+"""So long we wait for the killed to be gone; and again while some of them go and others come to us in their place."""
+
+MOST_ROUNDS = 20
+"""So often."""
 
 LOOK_SECONDS = 0.05
 """How often we look for descendants that nobody tells us of."""
@@ -42,6 +46,8 @@ class Agent:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.code: int | None = None
+        self.reaped = 0
+        """How many processes have ended."""
         self._group = True
         self._told: set[int] = set()
 
@@ -49,6 +55,7 @@ class Agent:
         """Takes in what has ended; whether the agent itself has."""
         with contextlib.suppress(ChildProcessError):
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                self.reaped += 1
                 if found[0] == self.pid:
                     self.code = os.waitstatus_to_exitcode(found[1])
         return self.code is not None
@@ -89,21 +96,27 @@ def children() -> list[int]:
         return []
 
 
-def end(agent: Agent, wait: Waiter) -> None:
-    """Ends everything: politely, then by force; returns when nothing is left, or after the two limits."""
-    for number, seconds, again in (
-        (signal.SIGTERM, TERMINATE_SECONDS, False),
-        (signal.SIGKILL, KILL_SECONDS, True),
-    ):
-        deadline = time.monotonic() + seconds
-        while not agent.is_gone():
-            agent.tell(number, again=again)
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break
-            wait.for_child(min(left, LOOK_SECONDS))
-        else:
+def end(agent: Agent, wait: Waiter, status: int) -> None:
+    """Ends everything: politely, then by force. Who is killed leaves its children to us, so we go on for as long as
+    that leads anywhere; returns when nothing is left, or after the limits."""
+    if _end_within(agent, wait, signal.SIGTERM, TERMINATE_SECONDS, again=False):
+        return
+    for _ in range(MOST_ROUNDS):
+        before = agent.reaped
+        if _end_within(agent, wait, signal.SIGKILL, KILL_SECONDS, again=True) or agent.reaped == before:
             return
+        _say(status, "killing")
+
+
+def _end_within(agent: Agent, wait: Waiter, number: int, seconds: float, *, again: bool) -> bool:
+    deadline = time.monotonic() + seconds
+    while not agent.is_gone():
+        agent.tell(number, again=again)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        wait.for_child(min(left, LOOK_SECONDS))
+    return True
 
 
 class Waiter:
@@ -123,7 +136,7 @@ class Waiter:
         self._forget()
 
     def for_word(self) -> bytes | None:
-        """The server's word, b"" where the server is gone; None when a child has ended instead."""
+        """The server's word, b"" where it has let go or is gone; None when a child has ended instead."""
         ready = _ready(None, self._control, self._woken)
         self._forget()
         return os.read(self._control, 1) if self._control in ready else None
@@ -212,17 +225,24 @@ def _leave_streams() -> None:
 
 
 def _remove(folder: str) -> None:
-    """Takes away the folder of a run whose server is gone, and its lock's file last."""
-    import shutil
+    """Takes away a folder that the server has not, and its lock's file last."""
+    if os.path.lexists(folder):
+        import shutil
 
-    for root, folders, _ in os.walk(folder):
-        for path in (os.path.join(root, name) for name in folders):
-            if not os.path.islink(path):
-                with contextlib.suppress(OSError):  # what stays is swept by the next server
-                    os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        os.unlink(folder + ".lock")
+        _open_up(folder)
+        for root, folders, _ in os.walk(folder):
+            for name in folders:
+                _open_up(os.path.join(root, name))
+        shutil.rmtree(folder, ignore_errors=True)
+    if not os.path.lexists(folder):
+        with contextlib.suppress(OSError):
+            os.unlink(folder + ".lock")
+
+
+def _open_up(path: str) -> None:
+    if not os.path.islink(path):
+        with contextlib.suppress(OSError):  # what stays is swept by the next server
+            os.chmod(path, 0o700)
 
 
 def main(arguments: list[str]) -> int:
@@ -236,14 +256,14 @@ def main(arguments: list[str]) -> int:
     _call_prctl(PR_SET_CHILD_SUBREAPER, 1)
     waiter = Waiter(control)
     word = None
-    if not waiter.is_called_off():
-        agent = start(work, program, arguments[6:], status)
-        if agent is not None:
-            word = run(agent, waiter, status)
-    while word is None:
+    agent = None if waiter.is_called_off() else start(work, program, arguments[6:], status)
+    if agent is not None:
+        word = run(agent, waiter, status)
+    else:
+        _say(status, "gone")
+    while word != b"":
         word = waiter.for_word()
-    if not word:
-        _remove(folder)
+    _remove(folder)
     return 0
 
 
@@ -254,9 +274,8 @@ def run(agent: Agent, waiter: Waiter, status: int) -> bytes | None:
         word = waiter.for_word()
     if agent.code is not None:
         _say(status, f"exited {agent.code}")
-    end(agent, waiter)
-    if agent.is_gone():
-        _say(status, "gone")
+    end(agent, waiter, status)
+    _say(status, "gone" if agent.is_gone() else "given-up")
     return word
 
 

@@ -15,7 +15,7 @@ from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
 from lithify.llm.acp.agent_log import AgentLog
 from lithify.llm.acp.connection import AgentConnection, Closed, load_library
 from lithify.llm.acp.conversation import Conversation
-from lithify.llm.acp.environment import RUN_VARIABLE, Mask, NoProgram, base_environment, find_program
+from lithify.llm.acp.environment import RUN_VARIABLE, Mask, NoProgram, base_environment, cannot_be_given, find_program
 from lithify.llm.acp.failures import Failed, exit_words, last_line, shortened
 from lithify.llm.acp.folders import RunFolder
 from lithify.llm.acp.process import AgentProcess, Start, StartError, start_agent
@@ -65,7 +65,8 @@ class AcpModel:
         self._reported: set[str] = set()
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        """One answer. When this returns or is cancelled, nothing of the agent is left; that takes 4 s at most."""
+        """One answer. When this returns or is cancelled, nothing of the agent is left; that takes 4 s at most, or 14 s
+        where its descendants multiply while they are killed."""
         environment = base_environment(self._environment, self._env_names)
         try:
             self._check_command(environment)
@@ -76,6 +77,7 @@ class AcpModel:
         except OSError as error:
             message = f"no private folder for {self._profile.title}: {error}"
             return ModelFailure("model_unavailable", message, sent=False)
+        agent_run: _AgentRun | None = None
         try:
             run = Run(
                 purpose=request.purpose,
@@ -87,9 +89,10 @@ class AcpModel:
                 environment=environment,
                 user_environment=self._environment,
             )
-            answer = await _AgentRun(self._profile, run, folder, request, self._limits, self._env_names).answer()
+            agent_run = _AgentRun(self._profile, run, folder, request, self._limits, self._env_names)
+            answer = await agent_run.answer()
         finally:
-            await uninterrupted(asyncio.to_thread(_remove, folder))
+            await uninterrupted(_put_away(folder, agent_run))
         if isinstance(answer, ModelReply) and answer.missing_model is not None:
             self._report(answer.missing_model)
         return answer
@@ -125,6 +128,7 @@ class AcpModel:
                 retryable=False,
                 absent=True,
             )
+        check_texts(self._profile, self._command, environment)
         program_of(self._profile, self._command, environment)
 
     def _report(self, model: str) -> None:
@@ -153,6 +157,7 @@ class _AgentRun:
         self._limits = limits
         self._mask = Mask(run.environment, secret_names)
         self._log = AgentLog(profile.title, self._mask)
+        self._process: AgentProcess | None = None
 
     async def answer(self) -> ModelReply | ModelFailure:
         """The reply or the failure, secrets masked."""
@@ -160,9 +165,14 @@ class _AgentRun:
             return await self._within_time()
         except Failed as failed:
             failure = failed.failure(self._log.lines)
-            return replace(failure, message=self._mask(failure.message))
+            return replace(failure, message=self._mask(failure.message), sent=self._process is not None)
         finally:
             await uninterrupted(asyncio.to_thread(self._tidy))
+
+    async def release(self) -> None:
+        """To be called when the folder is gone."""
+        if self._process is not None:
+            await self._process.release()
 
     async def _within_time(self) -> ModelReply:
         milliseconds = min(self._request.timeout_ms, LONGEST_TIMEOUT_MS)
@@ -185,15 +195,14 @@ class _AgentRun:
         return launch
 
     async def _ask(self, launch: Launch) -> ModelReply:
-        process = await self._started(launch)
+        process = self._process = await self._started(launch)
         reading = asyncio.create_task(self._log.read(process.streams.stderr))
         connection: AgentConnection | None = None
         try:
             await load_library()
-            connection = AgentConnection(process.streams, self._profile.title)
-            conversation = Conversation(
-                self._profile, launch, self._request, str(self._folder.work), self._limits.handshake_seconds
-            )
+            connection = AgentConnection(process.streams, self._profile.title, self._mask)
+            work, seconds = str(self._folder.work), self._limits.handshake_seconds
+            conversation = Conversation(self._profile, launch, self._request, work, seconds, self._mask)
             return await conversation.hold(connection)
         except Closed as error:
             raise await self._broke_off(process, connection) from error
@@ -202,6 +211,7 @@ class _AgentRun:
 
     async def _started(self, launch: Launch) -> AgentProcess:
         environment = {**self._run.environment, **launch.environment, RUN_VARIABLE: self._folder.name}
+        check_texts(self._profile, launch.command, environment)
         program = program_of(self._profile, launch.command, environment)
         try:
             return await start_agent(Start(program, launch.command, environment, self._folder, self._note))
@@ -221,12 +231,13 @@ class _AgentRun:
         if connection is not None and connection.is_prompting:
             message = f"{self._profile.title} broke off in the middle of its answer: it {how}"
             return Failed("model_error", message, line=last_line)
-        command = shortened(" ".join(self._run.command), 120)
+        command = shortened(self._mask(" ".join(self._run.command)), 120)
         message = f"{self._profile.title} {how} before it could be asked; check that `{command}` runs and speaks ACP"
         return Failed("model_unavailable", message, line=last_line)
 
     def _tidy(self) -> None:
         try:
+            self._folder.regain()
             self._profile.tidy(self._run)
         except OSError as error:
             logger.warning("what %s left behind could not be removed: %s", self._profile.title, error)
@@ -240,6 +251,19 @@ async def _end(process: AgentProcess, connection: AgentConnection | None, readin
     if connection is not None:
         await connection.close()
     await reading
+
+
+def check_texts(profile: Profile, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raises Failed, which names the setting, where a text is none that the system gives to a program."""
+    odd = "holds a character that no program can be given (NUL, or half of a surrogate pair)"
+    for place, word in enumerate(command):
+        if cannot_be_given(word):
+            message = f"word {place + 1} of the command of {profile.title} {odd}; correct model.acp.command"
+            raise Failed("model_unavailable", message, retryable=False)
+    for name, value in environment.items():
+        if cannot_be_given(name) or cannot_be_given(value):
+            message = f"the variable {shortened(name, 80)}, which {profile.title} is to get, {odd}"
+            raise Failed("model_unavailable", f"{message}; correct it, or model.acp.env", retryable=False)
 
 
 def program_of(profile: Profile, command: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -262,6 +286,13 @@ def not_started(profile: Profile, program: str, error: OSError) -> str:
         errno.ENOEXEC: " (it is neither a program for this machine nor a script that names its interpreter)",
     }.get(error.errno or 0, "")
     return f"{profile.title} could not be started: {program}: {error.strerror}{hint}"
+
+
+async def _put_away(folder: RunFolder, agent_run: _AgentRun | None) -> None:
+    """What guards the folder goes after it."""
+    await asyncio.to_thread(_remove, folder)
+    if agent_run is not None:
+        await agent_run.release()
 
 
 def _remove(folder: RunFolder) -> None:

@@ -23,7 +23,7 @@ LEAVE_SECONDS = 0.5
 """An agent whose input has ended gets so long to leave by itself."""
 
 LAUNCHER_SECONDS = 3.0
-"""The launcher needs 2.5 s at most to end everything."""
+"""The launcher needs 2.5 s at most to end everything, or to say that it goes on."""
 
 BURY_SECONDS = 1.0
 
@@ -43,8 +43,12 @@ class PosixProcess:
         self._refused: int | None = None
         self._code: int | None = None
         self._is_gone = False
-        self._begun, self._exited, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._begun, self._exited, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._is_ended = False
+        """Whether the launcher has done what it could."""
+        self._over = asyncio.Event()
         self._stdin, self._stdout, self._stderr = Writer(), Reader(), Reader()
+        self._control: int | None
         self._launcher, self._control, self._status = _launch(start)
         self._loop.add_reader(self._status, self._read_status)
 
@@ -57,6 +61,7 @@ class PosixProcess:
             await process._begin(start)
         except BaseException:
             await uninterrupted(process.end())
+            await uninterrupted(process.release())
             raise
         return process
 
@@ -87,34 +92,59 @@ class PosixProcess:
 
     async def end(self) -> None:
         self._stdin.close()
-        word = b""
         try:
             await self.exit_code(LEAVE_SECONDS)
-            word = b"e"
-        finally:
-            self._let_go(word)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._over.wait(), LAUNCHER_SECONDS)
-        await asyncio.to_thread(self._bury)
-        self._stop_listening()
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._word_end, b"e")
+            await self._ending()
+        except BaseException:  # our own ending is cut short
+            self._let_go()
+            raise
+        if not self._is_gone:
+            await asyncio.to_thread(self._bury)
+        self._cut()
         await self._stdin.closed()
         await self._stdout.closed()
         await self._stderr.closed()
 
-    def _let_go(self, word: bytes) -> None:
-        """Has the launcher end everything. With a word from us the folder stays for us to remove; without, when even
-        our own ending is cut short, the launcher does it."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._control, word)
-        os.close(self._control)
+    async def release(self) -> None:
+        self._let_go()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._over.wait(), LAUNCHER_SECONDS)
+        await asyncio.to_thread(self._reap)
+        self._stop_listening()
 
-    def _bury(self) -> None:
-        """Reaps the launcher; when it was killed, or did not manage, does its work."""
+    @property
+    def _word_end(self) -> int:
+        assert self._control is not None, "ended twice, or after it was released"
+        return self._control
+
+    async def _ending(self) -> None:
+        """Waits until the launcher has ended everything, for as long as it says that it goes on."""
+        while not (self._is_ended or self._over.is_set()):
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), LAUNCHER_SECONDS)
+            except TimeoutError:
+                return
+
+    def _let_go(self) -> None:
+        """Has the launcher end what still runs, take away the folder if it is still there, and end itself."""
+        if self._control is not None:
+            os.close(self._control)
+            self._control = None
+
+    def _reap(self) -> None:
         if not self._over.is_set():
             self._launcher.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):  # not even a killed process ends while a disk hangs
             self._launcher.wait(BURY_SECONDS)
-        if self._agent_pid is not None and not self._is_gone and self._refused is None:
+
+    def _bury(self) -> None:
+        """Does the work of a launcher that was killed or did not manage."""
+        if not self._is_ended:
+            self._reap()
+        if self._agent_pid is not None and self._refused is None:
             kill_group(self._agent_pid)
             kill_marked(self._run_name)
 
@@ -140,15 +170,16 @@ class PosixProcess:
                 self._code = int(number)
                 self._exited.set()
                 self._loop.call_later(LAST_WORDS_SECONDS, self._cut)
-            case "gone":
-                self._is_gone = True
+            case "gone" | "given-up":
+                self._is_gone, self._is_ended = word == "gone", True
+        self._news.set()
 
     def _stop_listening(self) -> None:
         """The launcher is gone."""
         if not self._over.is_set():
             self._loop.remove_reader(self._status)
             os.close(self._status)
-            for event in (self._begun, self._exited, self._over):
+            for event in (self._begun, self._exited, self._news, self._over):
                 event.set()
             self._cut()
 

@@ -42,8 +42,13 @@ class AgentProcess(Protocol):
         """How it ended (negative: by that signal); None when it has not within so many seconds, or nobody knows."""
 
     async def end(self) -> None:
-        """Ends it and all its descendants, in 4 s at most; returns when nothing of it is left and nothing is open. To
-        be called once, and never to be cancelled (see `streams.uninterrupted`)."""
+        """Ends it and all its descendants, in 4 s, or in 14 s where they multiply meanwhile; returns when nothing of it
+        is left and its streams are closed. To be called once, and never to be cancelled (see
+        `streams.uninterrupted`)."""
+
+    async def release(self) -> None:
+        """Lets go of what guards the run's folder until it is removed, if we die before; returns when nothing is open.
+        To be called once, after `end` and when the folder is gone, and never to be cancelled."""
 
 
 async def start_agent(start: Start) -> AgentProcess:

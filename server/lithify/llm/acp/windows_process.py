@@ -82,3 +82,6 @@ class WindowsProcess:
         finally:
             self._job.close()
         await self._process.wait()
+
+    async def release(self) -> None:
+        """Nothing guards the folder here: the next server sweeps it."""
