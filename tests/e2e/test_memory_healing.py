@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import stat
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,10 @@ def buffered(client: RawClient) -> list[str]:
 async def test_events_of_a_deleted_buffer_are_fed_in_again_by_themselves(start: Starter) -> None:
     fresh = await start(options=QUIET)
     ids = await recorded(fresh, 3)
-    await fresh.notification(CHANGED, entries=3)
     the_file(fresh).unlink()
-    fresh.start_afresh()
-    told = await fresh.notification(CHANGED, entries=3)
-    assert (told["state"], buffered(fresh), misplaced(fresh.data_dir)) == ("idle", ids, [])
+    await fresh.wait_for(lambda said: "are fed in again: 3" in said.get("params", {}).get("message", ""))
+    told = await buffer_status(fresh)
+    assert (told["state"], told["entries"], buffered(fresh), misplaced(fresh.data_dir)) == ("idle", 3, ids, [])
 
 
 async def test_events_of_a_deleted_buffer_are_extracted_on_demand(start: Starter) -> None:
@@ -93,6 +93,17 @@ async def test_an_event_whose_line_was_damaged_is_extracted_with_the_others(star
     done = await extracted(fresh)
     assert (done["extracted"], set(stored_states(fresh.data_dir).values())) == (3, {"extracted"})
     assert the_file(fresh).read_bytes() == b"#" + lines[1][5:]
+
+
+async def test_a_buffer_whose_folder_was_moved_away_goes_on_in_a_new_one(start: Starter, tmp_path: Path) -> None:
+    fresh = await start(options=QUIET)
+    await recorded(fresh, 2)
+    the_file(fresh).parent.rename(tmp_path / "moved away")
+    results = await record(fresh, note("after"))
+    told = await buffer_status(fresh)
+    assert (results[0]["status"], told["state"], told["entries"]) == ("buffered", "idle", 3)
+    done = await extracted(fresh)
+    assert (done["extracted"], done["remaining"], misplaced(fresh.data_dir)) == (3, 0, [])
 
 
 # --- something else in the place of a file ---
@@ -153,6 +164,20 @@ async def test_a_database_that_is_no_file_is_told(start: Starter, tmp_path: Path
     assert f"{tmp_path / 'data' / 'lithify.db'}: it is a named pipe" in told["problem"]
 
 
+async def test_a_database_that_another_process_holds_is_told_until_it_is_free(start: Starter) -> None:
+    fresh = await start(options=QUIET)
+    await recorded(fresh, 1)
+    other = sqlite3.connect(fresh.data_dir / "lithify.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    failure = await fresh.failure("lithify/recordEvents", {"events": [note()]})
+    told = [await buffer_status(fresh) for _ in range(3)]
+    assert (failure.type, {one["state"] for one in told}) == ("storage_failed", {"degraded"})
+    fresh.start_afresh()
+    other.close()
+    after = await fresh.notification(CHANGED, state="idle")
+    assert "problem" not in after
+
+
 # --- room ---
 
 
@@ -190,6 +215,31 @@ async def test_what_is_in_the_buffer_of_a_deleted_database_is_extracted_once(sta
     assert (list(stored_states(fresh.data_dir)), misplaced(fresh.data_dir)) == (ids, [])
     done = await extracted(fresh)
     assert (done["extracted"], misplaced(fresh.data_dir)) == (3, [])
+
+
+async def test_the_buffer_of_a_database_deleted_between_two_runs_is_extracted_by_itself(start: Starter) -> None:
+    first = await start(options=QUIET)
+    await recorded(first, 2)
+    await first.shut_down()
+    for file in first.data_dir.glob("lithify.db*"):
+        file.unlink()
+    again = await start(options={"client": HANDLES_ALL, "buffer": {"idleMs": 5000}})
+    again.answerers[COMPLETE] = MemoryModel()
+    await again.notification(CHANGED, entries=0, records=1, state="idle")
+    assert set(stored_states(again.data_dir).values()) == {"extracted"}
+
+
+async def test_what_is_private_in_a_line_that_was_copied_in_is_shown_to_no_model(start: Starter) -> None:
+    fresh = await start(options=QUIET)
+    await recorded(fresh, 1)
+    (entry,) = buffer_entries(fresh.data_dir)
+    body = {"type": "text", "content": "<private>secret</private> open"}
+    with the_file(fresh).open("a") as file:
+        file.write(json.dumps({**entry, "event_id": "01KC0000000000000000000ABC", "body": body}) + "\n")
+    fresh.answerers[COMPLETE] = model = MemoryModel()
+    done = await fresh.command("lithify.extract_now", {})
+    shown = json.dumps(model.questions)
+    assert (done["extracted"], "secret" in shown, "[REDACTED] open" in shown) == (2, False, True)
 
 
 async def test_a_line_of_another_project_is_shown_to_no_model_and_kept(start: Starter) -> None:

@@ -256,12 +256,28 @@ def test_the_size_follows_the_appends_of_others(buffer: Buffer) -> None:
     assert buffer.size().entries == 3
 
 
-def test_only_what_was_added_is_read(buffer: Buffer) -> None:
+def test_a_file_that_did_not_change_is_not_counted_again(buffer: Buffer) -> None:
     buffer.append([line("E1"), line("E2")], CEILING_BYTES)
     buffer.size()
+    before = buffer.path.stat()
     with buffer.path.open("r+b") as file:
         file.seek(100)
-        file.write(b"\n" * 20)  # in what was counted already
+        file.write(b"\n" * 20)
+    os.utime(buffer.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert buffer.size().entries == 2
+
+
+def test_a_larger_file_that_begins_and_ends_like_the_one_before_is_counted_anew(buffer: Buffer) -> None:
+    """After rewrites another file may have the inode, and a line that is no entry stays first."""
+    first, last = '{"v":2,"of":"a newer Lithify"}'.ljust(200), line("E9")
+    buffer.path.write_text("\n".join([first, line("E1"), line("E2"), last, ""]))
+    buffer.size()
+    buffer.path.write_text("\n".join([first, line("E3", json.dumps({"content": "x" * 2000})), last, ""]))
+    assert size(buffer) == (buffer.path.stat().st_size, 3)
+
+
+def test_lines_that_are_no_entries_count_too(buffer: Buffer) -> None:
+    buffer.path.write_text(f"no entry\n{line('E1')}\n")
     assert buffer.size().entries == 2
 
 
@@ -320,7 +336,7 @@ def test_the_lock_is_not_deleted_when_it_is_given_back(buffer: Buffer) -> None:
 
 def test_two_holders_at_once_there_are_none(buffer: Buffer) -> None:
     other = FileLock(buffer.path.with_name("buffer.lock"), wait_seconds=0)
-    with buffer.held(), pytest.raises(LockUnavailable, match="has been locked by another process"), other.held():
+    with buffer.held(), pytest.raises(LockUnavailable, match="is held by another process"), other.held():
         pass
     other.close()
 

@@ -276,18 +276,39 @@ def test_a_model_call_is_one_line_without_text(store: Store, tmp_path: Path) -> 
 
 
 def test_only_calls_that_no_user_asked_for_are_counted_as_background(store: Store) -> None:
-    for at, asked in (("2026-01-01", False), ("2026-01-03", False), ("2026-01-03", True)):
+    for at, asked in (
+        ("2026-01-01", False),
+        ("2026-01-02T03:00:00.000+00:00", False),
+        ("2026-01-02T03:00:00.000+00:00", True),
+    ):
         store.note_model_call(ModelCall(at, "extraction", "editor", None, None, 10, 7, asked, "answered"))
-    assert store.model_use_since("2026-01-02") == (1, 7)
+    assert store.model_use_since("2026-01-02T02:30:00.000+00:00") == (1, 7)
+
+
+def test_a_call_that_goes_on_is_counted(store: Store) -> None:
+    store.note_model_call(
+        ModelCall("2026-01-02T03:00:00.000+00:00", "extraction", "editor", None, None, 10, 7, False, "pending")
+    )
+    assert store.model_use_since("2026-01-02T02:30:00.000+00:00") == (1, 7)
+
+
+@pytest.mark.parametrize(
+    ("at", "counted"), [("2026-01-02T03:30:59.000+00:00", 1), ("2026-01-02T03:31:01.000+00:00", 0), ("2026-01-09", 0)]
+)
+def test_calls_noted_before_the_clock_was_put_back_are_not_counted(store: Store, at: str, counted: int) -> None:
+    store.note_model_call(ModelCall(at, "extraction", "editor", None, None, 10, 7, False, "answered"))
+    assert store.model_use_since("2026-01-02T02:30:00.000+00:00")[0] == counted
 
 
 def test_calls_of_the_offline_model_cost_nothing_of_the_background_budget(store: Store) -> None:
-    store.note_model_call(ModelCall("2026-01-03", "extraction", "offline", None, None, 10, 7, False, "answered"))
-    assert store.model_use_since("2026-01-02") == (0, 0)
+    store.note_model_call(
+        ModelCall("2026-01-02T03:00:00.000+00:00", "extraction", "offline", None, None, 10, 7, False, "answered")
+    )
+    assert store.model_use_since("2026-01-02T02:30:00.000+00:00") == (0, 0)
 
 
 def test_without_calls_the_background_used_nothing(store: Store) -> None:
-    assert store.model_use_since("2026-01-02") == (0, 0)
+    assert store.model_use_since("2026-01-02T02:30:00.000+00:00") == (0, 0)
 
 
 # --- transactions, texts, the folder --------------------------------------------------------------------------

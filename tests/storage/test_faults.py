@@ -17,9 +17,10 @@ import pytest
 from lithify.core.entries import summary_entry
 from lithify.core.eviction import evict
 from lithify.core.records import RecordDraft
+from lithify.storage.database import MIGRATIONS
 from lithify.storage.store import Store, open_store
 from tests.storage.auditing import audit, leftovers
-from tests.storage.seam import calls_noted, failing_from
+from tests.storage.seam import calls_noted, dying_at, failing_from
 from tests.support.clock import Clock
 from tests.support.stores import CEILING_BYTES, IN_MEMORY, buffer_file, buffered_ids, change, event, rows, states
 
@@ -318,6 +319,81 @@ def test_an_append_that_the_disk_takes_does_not_hide_a_rewrite_that_it_refused(r
 def test_a_rewrite_that_the_disk_takes_ends_the_disk_error(refused: Store) -> None:
     extract(refused)
     assert refused.events.disk_error("p1") is None
+
+
+def test_the_next_look_forgets_a_disk_error_that_is_over(refused: Store) -> None:
+    """Work of the same kind may not come for long, or another window may have done it."""
+    refused.events.waiting_projects()
+    assert refused.events.disk_error("p1") is None
+
+
+def test_a_look_leaves_a_disk_error_that_goes_on(refused: Store) -> None:
+    told = refused.events.disk_error("p1")
+    with failing_from(0, errno.ENOSPC):
+        refused.events.waiting_projects()
+    assert refused.events.disk_error("p1") == told
+
+
+def test_a_look_at_trouble_leaves_no_file(refused: Store, tmp_path: Path) -> None:
+    refused.events.waiting_projects()
+    assert "buffer.ndjson.rewrite-probe" not in leftovers(tmp_path / "refused")
+
+
+def test_a_look_at_trouble_that_dies_leaves_nothing_for_long(refused: Store, tmp_path: Path) -> None:
+    with dying_at(2):  # the open of the new file has come, and its first write
+        refused.events.waiting_projects()
+    assert "buffer.ndjson.rewrite-probe" in leftovers(tmp_path / "refused")
+    with store_in(tmp_path / "refused", tmp_path / "again") as store:
+        extract(store)
+    assert leftovers(tmp_path / "again") == []
+
+
+def test_a_file_that_may_not_be_changed_is_told_until_it_may_be(prepared: Path, tmp_path: Path) -> None:
+    with store_in(prepared, tmp_path / "a") as store:
+        with failing_from(0, errno.EACCES):
+            append(store)
+            store.events.waiting_projects()
+            assert (store.events.disk_error("p1") or "").endswith("Permission denied")
+        store.events.waiting_projects()
+        assert store.events.disk_error("p1") is None
+
+
+# --- whether the store takes a write -------------------------------------------------------------------------
+
+
+def test_a_store_that_takes_a_write_is_changed_by_no_look_at_it(prepared: Path, tmp_path: Path) -> None:
+    with store_in(prepared, tmp_path / "a") as store:
+        before = snapshot(tmp_path / "a")
+        store.probe()
+        assert (snapshot(tmp_path / "a"), rows(tmp_path / "a", "PRAGMA user_version")) == (
+            before,
+            [(len(MIGRATIONS),)],
+        )
+    assert [one.name for one in (tmp_path / "a").iterdir() if "probe" in one.name] == []
+
+
+def test_a_store_on_a_full_disk_takes_no_write(prepared: Path, tmp_path: Path) -> None:
+    with store_in(prepared, tmp_path / "a") as store, failing_from(1, errno.ENOSPC, 1):
+        with pytest.raises(OSError, match="No space"):
+            store.probe()
+        assert [one.name for one in (tmp_path / "a").iterdir() if "probe" in one.name] == []
+
+
+def test_a_store_whose_database_another_process_holds_takes_no_write_and_does_not_wait(
+    prepared: Path, tmp_path: Path
+) -> None:
+    with store_in(prepared, tmp_path / "a") as store:
+        other = sqlite3.connect(tmp_path / "a" / "lithify.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        store._connection.execute("PRAGMA busy_timeout = 3600000")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            store.probe()
+        other.close()
+        store.probe()
+        assert store._connection.execute("PRAGMA busy_timeout").fetchone() == (3600000,)
+
+
+# --- one project's fault, and another project -----------------------------------------------------------------
 
 
 def test_a_project_whose_buffer_cannot_be_looked_at_costs_another_nothing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lithify.core.entries import Entry, Line, entry_line, summary_entry
+from lithify.core.entries import Entry, Line, entry_line, read_lines, summary_entry
 from lithify.core.eviction import evict
 from lithify.core.records import RecordDraft
 from lithify.storage.settling import judge
@@ -186,6 +186,33 @@ def test_what_is_private_in_an_adopted_line_is_not_stored(store: Store, tmp_path
     assert rows(tmp_path, "SELECT body FROM events WHERE event_id = ?", ULID) == [
         ('{"type":"text","content":"a [REDACTED] b"}',)
     ]
+
+
+def test_what_is_private_in_a_line_is_shown_to_no_worker_and_leaves_the_file(store: Store, tmp_path: Path) -> None:
+    write(tmp_path, line(ULID, content="<private>secret</private> open"))
+    store.events.accept([event("E3")], CEILING_BYTES)
+    store.events.feed("p1", CEILING_BYTES)  # which adopts it and rewrites nothing
+    shown = [one.body for one in store.staging.entries("p1") if one.event_id == ULID]
+    assert (shown, buffered_ids(tmp_path), audit(tmp_path, ordered=False)) == (
+        [{"type": "text", "content": "[REDACTED] open"}],
+        ["E1", "E2", ULID, "E3"],
+        [],
+    )
+    assert b"secret" not in buffer_file(tmp_path).read_bytes()
+
+
+def test_what_is_private_in_a_summary_is_hidden_and_its_sources_stay(store: Store, tmp_path: Path) -> None:
+    write(tmp_path, line("compact_S", ULID, ANOTHER, content="<private>secret</private>"))
+    store.staging.entries("p1")
+    summary = read_lines(buffer_file(tmp_path).read_bytes())[-1].entry
+    assert summary is not None
+    assert (summary.body["content"], summary.source_event_ids) == ("[REDACTED]", (ULID, ANOTHER))
+
+
+def test_what_is_private_in_a_line_of_another_project_stays_as_it_is(store: Store, tmp_path: Path) -> None:
+    data = write(tmp_path, line(ULID, namespace=THEIRS, content="<private>theirs</private>"))
+    store.staging.entries("p1")
+    assert buffer_file(tmp_path).read_bytes().endswith(data)
 
 
 def test_an_adopted_event_is_extracted_once(store: Store, tmp_path: Path) -> None:

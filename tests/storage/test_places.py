@@ -230,6 +230,18 @@ def test_a_work_lock_that_is_no_file_is_a_disk_error_and_nobody_works(
     assert store.events.disk_error("p1") is None
 
 
+def test_a_lock_of_compactions_that_is_no_file_is_a_disk_error(
+    store: Store, tmp_path: Path, put: Put, kind: str
+) -> None:
+    lock = tmp_path / "compaction.lock"
+    put(lock)
+    assert not store.staging.is_working("p1", "compaction")
+    assert store.events.disk_error("p1") == told(lock, kind)
+    take_away(lock)
+    assert not store.staging.is_working("p1", "compaction")
+    assert store.events.disk_error("p1") is None
+
+
 # --- the database ---
 
 

@@ -497,7 +497,7 @@ def test_a_buffer_that_shrinks_counts_new_input_from_there(store: Store, tmp_pat
 
 def test_a_lock_that_is_not_had_in_time_is_an_error_that_names_the_file(store: Store, other: Store) -> None:
     store.events.buffer("p1").lock.wait_seconds = 0
-    with other.events.buffer("p1").held(), pytest.raises(LockUnavailable, match=r"buffer\.lock has been locked"):
+    with other.events.buffer("p1").held(), pytest.raises(LockUnavailable, match=r"buffer\.lock is held"):
         entries(store)
 
 
@@ -505,7 +505,7 @@ def test_a_lock_that_is_not_had_is_the_disk_error_of_the_project(store: Store, o
     store.events.buffer("p1").lock.wait_seconds = 0
     with other.events.buffer("p1").held(), pytest.raises(LockUnavailable):
         entries(store)
-    assert "has been locked by another process" in (store.events.disk_error("p1") or "")
+    assert "is held by another process" in (store.events.disk_error("p1") or "")
 
 
 def test_a_lock_that_is_had_again_is_no_error_any_more(store: Store, other: Store) -> None:

@@ -12,8 +12,9 @@ from typing import Any, cast
 import pytest
 
 from lithify.core.outcomes import LithifyError
+from lithify.workers import storage_thread
 from lithify.workers.ports import Store
-from lithify.workers.storage_thread import MAX_BATCH, MAX_KEPT, StorageThread
+from lithify.workers.storage_thread import MAX_BATCH, MAX_KEPT, ProbedStore, StorageThread
 
 NEVER = 3600.0
 FULL = OSError(28, "No space left on device")
@@ -29,14 +30,21 @@ class Disk:
         self.refusal: Exception | None = None
         self.refuses_to_open: Exception | None = None
         self.refused_batch: list[Any] | None = None
+        self.refuses_writes: Exception | None = None
+        self.probes = 0
         self.closed = False
         self.replaced = False
 
-    def open(self) -> Store:
+    def open(self) -> ProbedStore:
         self.tries += 1
         if self.refuses_to_open is not None:
             raise self.refuses_to_open
-        return cast(Store, self)
+        return cast(ProbedStore, self)
+
+    def probe(self) -> None:
+        self.probes += 1
+        if self.refuses_writes is not None:
+            raise self.refuses_writes
 
     def note(self, what: Any) -> Any:
         self.tries += 1
@@ -327,6 +335,57 @@ def test_there_is_no_problem_once_the_store_works_again(thread: StorageThread[An
     disk.refusal = None
     thread.submit(job(disk, "b")).result(10)
     assert thread.problem is None
+
+
+def test_a_problem_lasts_while_the_store_can_be_read_and_takes_no_write(
+    thread: StorageThread[Any, Any], disk: Disk
+) -> None:
+    disk.refusal = disk.refuses_writes = FULL
+    failure(thread.submit(job(disk, "a")))
+    thread.submit(lambda _: "reads").result(10)
+    assert thread.problem == "[Errno 28] No space left on device"
+
+
+def test_a_problem_is_over_once_the_store_takes_a_write(
+    thread: StorageThread[Any, Any], disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_thread, "PROBE_SECONDS", 0.0)
+    disk.refusal = disk.refuses_writes = FULL
+    failure(thread.submit(job(disk, "a")))
+    thread.submit(lambda _: "reads").result(10)
+    disk.refuses_writes = None
+    thread.submit(lambda _: "reads").result(10)
+    settle(thread)
+    assert thread.problem is None
+
+
+def test_whether_a_problem_is_over_is_not_looked_at_with_every_piece_of_work(
+    thread: StorageThread[Any, Any], disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_thread, "PROBE_SECONDS", NEVER)
+    disk.refusal = disk.refuses_writes = FULL
+    failure(thread.submit(job(disk, "a")))
+    for _ in range(20):
+        settle(thread)
+    assert disk.probes == 1
+
+
+def test_a_store_that_works_is_not_probed(thread: StorageThread[Any, Any], disk: Disk) -> None:
+    settle(thread)
+    assert disk.probes == 0
+
+
+def test_a_failure_that_comes_and_goes_is_logged_once(
+    thread: StorageThread[Any, Any], disk: Disk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_thread, "PROBE_SECONDS", 0.0)
+    for _ in range(5):
+        disk.refusal = FULL
+        failure(thread.submit(job(disk, "a")))
+        disk.refusal = None
+        thread.submit(job(disk, "b")).result(10)
+        settle(thread)
+    assert [record.getMessage() for record in caplog.records] == ["Storage failed: [Errno 28] No space left on device"]
 
 
 def test_a_failure_is_logged_once(

@@ -91,9 +91,26 @@ class EventLog:
 
     def waiting_projects(self) -> list[str]:
         """The projects that have events outside their buffer, or events whose lines may have been taken away."""
+        self._recheck()
         waiting = self._rows.projects_waiting()
         others = set(self._rows.projects_buffered()).difference(waiting)
         return [*waiting, *(project_id for project_id in sorted(others) if self._may_lack_lines(project_id))]
+
+    def _recheck(self) -> None:
+        """Forgets trouble that is over. Work of its kind may not come for long, or another window may have done it."""
+        for project_id in self.troubles.projects("lock", "append", "rewrite"):
+            buffer = self.buffer(project_id)
+            try:
+                if not buffer.lock.try_acquire():
+                    continue
+                try:
+                    self.troubles.over(project_id, "lock")
+                    buffer.probe()
+                finally:
+                    buffer.lock.release()
+            except OSError:  # the trouble that is noted goes on
+                continue
+            self.troubles.over(project_id, "append", "rewrite")
 
     def waiting_ids(self, project_id: str) -> set[str]:
         """The events of a project that are outside its buffer."""
@@ -165,9 +182,10 @@ class EventLog:
         self._settled[project_id] = self.buffer(project_id).stamp()
 
     def note_project(self, project: Project) -> None:
-        """Remembers where a project's root lies."""
+        """Remembers where a project's root lies; its id is made from that, so only one that was unknown changes."""
         self._connection.execute(
-            "INSERT INTO projects (project_id, root) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO projects (project_id, root) VALUES (?, ?) ON CONFLICT (project_id)"
+            " DO UPDATE SET root = excluded.root WHERE root <> excluded.root",
             (project.project_id, sound_text(project.root)),
         )
 
@@ -175,7 +193,7 @@ class EventLog:
         """Switches recording for a project, in every window."""
         self._connection.execute(
             "INSERT INTO projects (project_id, root, recording) VALUES (?, ?, ?)"
-            " ON CONFLICT (project_id) DO UPDATE SET recording = excluded.recording",
+            " ON CONFLICT (project_id) DO UPDATE SET recording = excluded.recording, root = excluded.root",
             (project.project_id, sound_text(project.root), int(enabled)),
         )
 

@@ -52,7 +52,12 @@ def database_file(folder: Path) -> Path:
 
 def buffer_folder(folder: Path, project_id: str) -> Path:
     """The folder of a project's buffer."""
-    return folder / "buffers" / project_id
+    return buffers_folder(folder) / project_id
+
+
+def buffers_folder(folder: Path) -> Path:
+    """The folder with a folder for each project's buffer."""
+    return folder / "buffers"
 
 
 def make_private_folder(folder: Path) -> None:

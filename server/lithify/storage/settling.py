@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from lithify.core.entries import Entry, Line
+from lithify.core.entries import Entry, Line, entry_line
 from lithify.core.events import storable_json
 from lithify.core.privacy import scrub_body
 from lithify.storage.buffer import Stamp
@@ -42,7 +42,7 @@ class Adopted:
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """How a buffer's lines stand to the database. In `lines` a line that is no entry of the project has no entry, and
-    a summary names only such sources as are events of the project."""
+    a summary names only such sources as are events of the project. No entry holds a private span."""
 
     lines: list[Line]
     gone: frozenset[str]
@@ -52,6 +52,8 @@ class Settlement:
     lost: tuple[str, ...]
     """Buffered events that no line stands for."""
     adopted: tuple[Adopted, ...]
+    scrubbed: bool
+    """Whether a line is another one than in the file, where it holds a private span: somebody wrote it there."""
 
 
 def shrank(before: Stamp, now: Stamp) -> bool:
@@ -70,7 +72,7 @@ def judge(
     states: dict[str, str] = {}
     for line in lines:
         ids, new = _stands_for(line.entry, project_id, known) if line.entry is not None else ((), ())
-        judged.append(_with_sources(line, ids))
+        judged.append(_with_sources(_scrubbed(line) if ids else line, ids))
         states.update((one, known[one][1] if one in known else "buffered") for one in ids)
         for one in new:
             adopted.setdefault(one.event_id, one)
@@ -80,7 +82,22 @@ def judge(
         appended=tuple(one for one, state in states.items() if state == "waiting"),
         lost=tuple(one for one in buffered if one not in states),
         adopted=tuple(adopted.values()),
+        scrubbed=any(one.data is not line.data for one, line in zip(judged, lines, strict=True)),
     )
+
+
+def _scrubbed(line: Line) -> Line:
+    """A line without its private spans, where it has any: our own lines have none, but one may be copied in."""
+    if line.entry is None:
+        return line
+    try:
+        body = scrub_body(line.entry.body)
+        if body is line.entry.body or body == line.entry.body:
+            return line
+        entry = replace(line.entry, body=body)
+        return Line(entry_line(entry).encode(), entry)
+    except RecursionError:  # it cannot be written again, so it is none of ours
+        return replace(line, entry=None)
 
 
 def _with_sources(line: Line, ids: tuple[str, ...]) -> Line:
@@ -94,6 +111,12 @@ def _named(namespace: str) -> tuple[str, str] | None:
     """The actor and the project of a namespace; None for one of another form."""
     found = _NAMESPACE.fullmatch(namespace)
     return None if found is None else (found["actor"], found["project"])
+
+
+def project_named(namespace: str) -> str | None:
+    """The project of a namespace; None for one of another form."""
+    named = _named(namespace)
+    return None if named is None else named[1]
 
 
 def _stands_for(

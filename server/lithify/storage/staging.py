@@ -24,7 +24,7 @@ from lithify.storage.database import transaction
 from lithify.storage.event_log import EventLog
 from lithify.storage.locks import FileLock
 from lithify.storage.memory import MemoryStore
-from lithify.storage.paths import buffer_folder
+from lithify.storage.paths import buffer_folder, require_file
 from lithify.storage.pipeline import PipelineStore
 
 PROBE_SECONDS = 0.05
@@ -75,6 +75,7 @@ class Staging:
         error as long as that lasts, and nobody's."""
         claimless = purpose == "compaction" and not self._pipeline.claimed(project_id, purpose)
         try:
+            require_file(self._lock(project_id, purpose).path)
             working = not claimless and self._alive(project_id, purpose)
         except OSError as error:
             self._events.troubles.note(project_id, purpose, self._lock(project_id, purpose).path, error)
@@ -217,7 +218,7 @@ class Staging:
         """The lines of a buffer, in line with the database, without those whose events are all gone."""
         found = self._events.settle(project_id, buffer)
         kept = [line for line in found.lines if line.entry is None or not found.gone.issuperset(line.entry.covered_ids)]
-        if len(kept) < len(found.lines):
+        if found.scrubbed or len(kept) < len(found.lines):
             self._rewrite(project_id, buffer, [line.data for line in kept])
         return kept
 

@@ -6,17 +6,26 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from lithify.core.model_calls import ModelCall
+from lithify.storage import system
 from lithify.storage.compactions import CompactionStore
 from lithify.storage.database import open_database, sound_text, transaction
 from lithify.storage.event_log import EventLog
+from lithify.storage.left_behind import note_left_behind
 from lithify.storage.memory import MemoryStore
 from lithify.storage.paths import database_file
 from lithify.storage.pipeline import PipelineStore
 from lithify.storage.sessions import SessionStore
 from lithify.storage.staging import Staging
+
+BUDGET_SPAN = timedelta(hours=1, minutes=1)
+"""From an hour ago to a minute from now: so far a clock may be put back before calls noted earlier count no more."""
+
+PROBE_BYTES = 1 << 20
+"""What a disk must take to be taken for well: room for the largest of usual messages."""
 
 
 class Store:
@@ -40,6 +49,19 @@ class Store:
             return os.stat(self._path).st_ino == self._inode
         except OSError:
             return False
+
+    def probe(self) -> None:
+        """Sees whether the database and the disk take a write, and leaves nothing of it. Raises sqlite3.Error or
+        OSError where not, without waiting."""
+        (timeout_ms,) = self._connection.execute("PRAGMA busy_timeout").fetchone()
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            with self.transaction():
+                (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+                self._connection.execute(f"PRAGMA user_version = {version}")  # the same one, and written all the same
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {timeout_ms}")
+        system.probe(self._path, PROBE_BYTES)
 
     def transaction(self) -> AbstractContextManager[None]:
         """A write transaction around the block."""
@@ -71,11 +93,14 @@ class Store:
             self.note_model_call(call)
 
     def model_use_since(self, at: str) -> tuple[int, int]:
-        """Model calls, and their tokens, since a time that no user asked for; the offline model costs nothing."""
+        """Model calls, and their tokens, of the hour since a time (ISO 8601 in UTC) that no user asked for, those that
+        go on now too; the offline model costs nothing. Later ones do not count: they were noted before the clock was
+        put back."""
+        until = (datetime.fromisoformat(at) + BUDGET_SPAN).isoformat(timespec="milliseconds")
         calls, tokens = self._connection.execute(
             "SELECT count(*), coalesce(sum(tokens), 0) FROM model_calls"
-            " WHERE at >= ? AND user_initiated = 0 AND provider <> 'offline'",
-            (at,),
+            " WHERE at BETWEEN ? AND ? AND user_initiated = 0 AND provider <> 'offline'",
+            (at, until),
         ).fetchone()
         return calls, tokens
 
@@ -108,4 +133,10 @@ class Store:
 
 def open_store(data_dir: Path, now: Callable[[], str]) -> Store:
     """The store of a data folder, made where it is missing. Raises OSError, sqlite3.Error or DatabaseTooNew."""
-    return Store(open_database(database_file(data_dir)), data_dir, now)
+    connection = open_database(database_file(data_dir))
+    try:
+        note_left_behind(connection, data_dir)
+        return Store(connection, data_dir, now)
+    except BaseException:
+        connection.close()
+        raise

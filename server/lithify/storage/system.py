@@ -19,6 +19,12 @@ logger = logging.getLogger(__name__)
 
 LEFTOVER = ".rewrite-"
 
+PROBE = f"{LEFTOVER}probe"
+"""The ending of a file that is written and removed at once, to see whether the disk takes it. One name, so that what a
+killed process left of it is overwritten by the next."""
+
+_PIECE_BYTES = 1 << 16
+
 
 def replace_durably(path: Path, data: bytes) -> None:
     """These bytes in place of the file's; at any instant the old or the new ones. Raises OSError; then the old stay."""
@@ -45,6 +51,20 @@ def delete_durably(path: Path) -> None:
     with suppress(FileNotFoundError):
         unlink(path)
         _sync_or_tell(path.parent)
+
+
+def probe(path: Path, size: int) -> None:
+    """Sees whether the folder takes a new file of that many bytes, named after the path. Raises OSError where not."""
+    temporary = path.with_name(path.name + PROBE)
+    descriptor = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        left = size
+        while left > 0:
+            left -= write(descriptor, bytes(min(left, _PIECE_BYTES)))
+    finally:
+        os.close(descriptor)
+        with suppress(FileNotFoundError):  # another process probes too
+            unlink(temporary)
 
 
 def sweep(path: Path) -> bool:

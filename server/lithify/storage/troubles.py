@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
+from lithify.storage.locks import LockUnavailable
 from lithify.storage.paths import NotAFile
 
 Trouble: TypeAlias = Literal["lock", "append", "rewrite", "size", "extraction", "compaction"]
@@ -19,7 +20,12 @@ class Troubles:
     def note(self, project_id: str, kind: Trouble, path: object, error: Exception) -> None:
         """The disk refused something: `path` is named where the error does not name what is in the way."""
         reason = getattr(error, "strerror", None) or error
-        self._told[project_id, kind] = str(error) if isinstance(error, NotAFile) else f"{path}: {reason}"
+        named = isinstance(error, NotAFile | LockUnavailable)
+        self._told[project_id, kind] = str(error) if named else f"{path}: {reason}"
+
+    def projects(self, *kinds: Trouble) -> list[str]:
+        """The projects with trouble of one of these kinds."""
+        return list(dict.fromkeys(project_id for project_id, kind in self._told if kind in kinds))
 
     def over(self, project_id: str, *kinds: Trouble) -> None:
         """The disk took it."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from lithify.core.outcomes import LithifyError
 from lithify.workers.ports import Store
@@ -24,11 +25,24 @@ T = TypeVar("T")
 MAX_BATCH = 256
 RETRY_SECONDS = 1.0
 
+PROBE_SECONDS = 1.0
+"""How often at most it is looked whether a problem is over."""
+
+TELL_AGAIN_SECONDS = 60.0
+"""A failure that comes and goes is not logged each time it comes."""
+
 MAX_KEPT = 4096
 """Pieces of work kept for a store that cannot be used; further ones are dropped, so that memory stays bounded."""
 
 OWN_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
 """Errors that a piece of work would run into again, however often it were tried; the store is not at fault."""
+
+
+class ProbedStore(Store, Protocol):
+    """A store that can say whether it works."""
+
+    def probe(self) -> None:
+        """Writes a little. Raises what is in the way, without waiting."""
 
 
 @dataclass(slots=True)
@@ -55,7 +69,7 @@ class StorageThread(Generic[Item, Result]):
 
     def __init__(
         self,
-        open_store: Callable[[], Store],
+        open_store: Callable[[], ProbedStore],
         handle_items: Callable[[Store, list[Item]], list[Result]],
         retry_seconds: float = RETRY_SECONDS,
         on_trouble: Callable[[], None] = lambda: None,
@@ -69,9 +83,12 @@ class StorageThread(Generic[Item, Result]):
         self._dropped = 0
         self._changed = threading.Condition()
         self._closing = False
-        self._store: Store | None = None
+        self._store: ProbedStore | None = None
         self.problem: str | None = None
-        """Why the last piece of storage work failed; None when it did not."""
+        """Why storage work failed, until work goes well and the store takes a write again; None when nothing is wrong.
+        Reading goes well on a full disk too."""
+        self._probed_at = float("-inf")
+        self._told: tuple[str, float] = ("", float("-inf"))
         self._thread = threading.Thread(target=self._run, name="lithify-storage", daemon=True)
         self._thread.start()
 
@@ -180,7 +197,7 @@ class StorageThread(Generic[Item, Result]):
         except Exception as error:  # noqa: BLE001 - what waits must hear of it, what does not is tried again
             return self._failed(error)
         else:
-            self._set_problem(None)
+            self._went_well(store)
             for work, result in zip(batch, results, strict=True):
                 _finish(work, result)
         return None
@@ -191,7 +208,19 @@ class StorageThread(Generic[Item, Result]):
             return [first.job(store)]
         return self._handle_items(store, [work.item for work in batch if isinstance(work, _Queued)])
 
-    def _opened(self) -> Store:
+    def _went_well(self, store: ProbedStore) -> None:
+        """Forgets the problem once the store takes a write."""
+        if self.problem is None or time.monotonic() < self._probed_at + PROBE_SECONDS:
+            return
+        try:
+            store.probe()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the problem goes on
+            logger.debug("Storage does not work yet: %s", error)
+        else:
+            self._set_problem(None)
+        self._probed_at = time.monotonic()
+
+    def _opened(self) -> ProbedStore:
         """The store, opened anew where its file was deleted under it."""
         if self._store is not None and not self._store.is_current():
             logger.warning("The database was deleted while it was in use; it is made anew")
@@ -209,8 +238,10 @@ class StorageThread(Generic[Item, Result]):
 
     def _failed(self, error: Exception) -> LithifyError:
         text = f"{error}" or type(error).__name__
-        if text != self.problem:
+        told, at = self._told
+        if text != self.problem and (text != told or time.monotonic() >= at + TELL_AGAIN_SECONDS):
             logger.error("Storage failed: %s", text, exc_info=_details(error))
+            self._told = text, time.monotonic()
         self._set_problem(text)
         return LithifyError("storage_failed", f"the data folder could not be used: {text}; 'lithify doctor' says more")
 

@@ -84,6 +84,7 @@ class Watcher:
             return
         for look in looks:
             watched = self._watched.setdefault(look.project.project_id, _Watched(look.project))
+            watched.project = look.project  # its root may have become known
             seen = (look.size_bytes, look.modified_ns)
             if watched.seen != seen:
                 watched.seen = seen
