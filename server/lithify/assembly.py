@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
+from uuid import uuid4
 
 from lithify.core.breaker import phase
 from lithify.core.events import EventResult
@@ -26,13 +27,16 @@ from lithify.llm.acp.folders import is_run_folder
 from lithify.llm.acp.runs import sweep
 from lithify.llm.editor import Client, EditorModel
 from lithify.prompt_files.templates import ConversationPrompt, find_conversation_prompt, find_template, user_prompts_dir
+from lithify.storage.chat_files import ChatFiles
 from lithify.storage.paths import data_dir
 from lithify.storage.projects import find_project, path_of
 from lithify.storage.store import open_store
 from lithify.workers.buffer_compaction import BufferCompactor
+from lithify.workers.document_compaction import DocumentCompactor, Workplace
+from lithify.workers.document_places import Desk, Places
 from lithify.workers.extraction import Extractor
 from lithify.workers.ingestion import EventBatch, Ingestion
-from lithify.workers.model_use import ModelUse
+from lithify.workers.model_use import Ledger, ModelUse
 from lithify.workers.ports import Models, Store
 from lithify.workers.session_compaction import SessionCompactor
 from lithify.workers.sessions import SessionKeeper
@@ -47,6 +51,11 @@ USER = "user"
 def now() -> str:
     """The time, as stored and sent: ISO 8601 in UTC with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def now_in_transcripts() -> str:
+    """The time, as coding agents write it: ISO 8601 in UTC with milliseconds, `Z` at the end."""
+    return now().replace("+00:00", "Z")
 
 
 def hour_ago() -> str:
@@ -109,6 +118,7 @@ class Hooks:
     on_look: Callable[[], None]
     """Called about every second, once the buffers were looked at."""
     client: Client | None
+    desk: Desk
 
 
 class Lithify:
@@ -127,6 +137,7 @@ class Lithify:
         self.compactor = SessionCompactor(
             self.storage.run, self.sessions, hooks.settings, self.choose_models, find_prompt, now, new_id
         )
+        self.document_compactor = DocumentCompactor(Places(hooks.desk, ChatFiles()), self._workplace())
         use = ModelUse(self.storage.run, hooks.settings, self.choose_models, now, hour_ago)
         self.extractor = Extractor(
             use,
@@ -154,6 +165,17 @@ class Lithify:
     def choose_models(self) -> Models | ModelFailure:
         """The models that the next call goes to, in the order in which they are tried."""
         return self._models.choose(self._hooks.settings().model)
+
+    def _workplace(self) -> Workplace:
+        return Workplace(
+            settings=self._hooks.settings,
+            choose_models=self.choose_models,
+            find_prompt=find_prompt,
+            ledger=Ledger(self.storage.run, now),
+            now=now_in_transcripts,
+            new_id=new_id,
+            new_uuid=lambda: str(uuid4()),
+        )
 
     async def watch(self) -> None:
         """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears. What

@@ -109,6 +109,8 @@ class Register:
     def on_command(self, name: str, params: type[BaseModel], handler: Any, **_: Any) -> None:
         self.commands[name] = params
 
+    def announce(self, capability: str, value: Any) -> None: ...
+
     def feature(self, method: str) -> Any:
         self.lsp.add(method)
         return lambda handler: handler

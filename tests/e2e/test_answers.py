@@ -118,7 +118,7 @@ async def test_an_unknown_command_is_named(client: RawClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["lithify/noSuchRequest", "$/unknown", "textDocument/hover", "lithify/didRecordEvents", ""]
+    "method", ["lithify/noSuchRequest", "$/unknown", "textDocument/definition", "lithify/didRecordEvents", ""]
 )
 async def test_an_unknown_request_is_answered_as_such(client: RawClient, method: str) -> None:
     assert (await client.failure(method, {})).code == -32601

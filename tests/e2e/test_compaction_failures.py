@@ -71,13 +71,13 @@ async def test_what_does_not_exist_or_does_not_fit_is_an_invalid_param_of_its_ty
 @pytest.mark.parametrize(
     ("command", "argument"),
     [
-        (FULL, {"uri": "file:///a.json"}),
-        (UP_TO_HERE, {"uri": "file:///a.json", "line": 3}),
         (UNDO, {"uri": "file:///a.json"}),
         (FULL, {"uri": "file:///a.json", "draft": True}),
     ],
 )
-async def test_documents_are_not_built_yet(client: RawClient, command: str, argument: Json) -> None:
+async def test_drafts_and_undoing_of_documents_are_not_built_yet(
+    client: RawClient, command: str, argument: Json
+) -> None:
     open_session(client, "a", conversation())
     async with unchanged(client, "a"):
         failure = await client.command_failure(command, argument)

@@ -47,10 +47,10 @@ async def test_the_result_of_initialize_announces_every_command_of_the_contract(
     assert set(result["capabilities"]["executeCommandProvider"]["commands"]) >= COMMANDS
 
 
-async def test_the_server_does_not_ask_to_be_told_of_documents(client: RawClient) -> None:
+async def test_the_server_asks_to_be_told_of_documents_and_of_each_change(client: RawClient) -> None:
     result = client.initialize_result
     sync = result["capabilities"]["textDocumentSync"]
-    assert (sync["openClose"], sync["change"]) == (False, 0)
+    assert (sync["openClose"], sync["change"]) == (True, 2)
 
 
 async def test_the_server_tells_its_name_and_version(client: RawClient) -> None:

@@ -54,6 +54,7 @@ class LithifyProtocol(LanguageServerProtocol):
         self._requests: dict[str, _Known] = {}
         self._notifications: dict[str, _Known] = {}
         self._commands: dict[str, _Known] = {}
+        self._announced: dict[str, Any] = {}
         self.running = RunningRequests(self._answer)
         self.asking = ClientRequests(self.send)
         self.inbox = Inbox(self._take, lambda: self.running.started)
@@ -62,8 +63,9 @@ class LithifyProtocol(LanguageServerProtocol):
         self.on_initialize: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda _: None
         self.on_shutdown: Callable[[], Awaitable[None]] = _nothing
         self.on_exit: Callable[[int], None] = lambda _: None
+        self.on_position_encoding: Callable[[Any], None] = lambda _: None
         for method in list(self.fm.builtin_features):
-            if method.startswith(DOCUMENT_METHODS):  # nothing keeps documents yet, so nothing is told of them
+            if method.startswith(DOCUMENT_METHODS):  # lsp.documents keeps the texts; nobody else keeps another copy
                 del self.fm.builtin_features[method]
 
     # --- what the features register ---
@@ -79,6 +81,10 @@ class LithifyProtocol(LanguageServerProtocol):
     def on_command(self, name: str, params: type[BaseModel], handler: Handler, *, cancellable: bool = False) -> None:
         """Answers `workspace/executeCommand` for one command; the handler gets its one argument, checked."""
         self._commands[name] = _Known(params, handler, cancellable)
+
+    def announce(self, capability: str, value: Any) -> None:
+        """Has `initialize` answer with a server capability, by its name in lsprotocol."""
+        self._announced[capability] = value
 
     # --- in ---
 
@@ -277,6 +283,9 @@ class LithifyProtocol(LanguageServerProtocol):
         result = yield from super().lsp_initialize(params)
         result.capabilities.experimental = {"lithify": {"protocolVersion": 1}}
         result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=list(self._commands))
+        for capability, value in self._announced.items():
+            setattr(result.capabilities, capability, value)
+        self.on_position_encoding(result.capabilities.position_encoding)
         return result
 
     @lsp_method(types.EXIT)

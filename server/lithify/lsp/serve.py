@@ -13,14 +13,29 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lithify.lsp.features import compaction, configuration, events, memory, reserved, sessions, status
+from lithify.lsp.features import (
+    code_actions,
+    code_lenses,
+    compaction,
+    configuration,
+    document_symbols,
+    document_sync,
+    events,
+    folding_ranges,
+    hover,
+    memory,
+    reserved,
+    sessions,
+    status,
+)
 from lithify.lsp.lifetime import wait_for_exit
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.streams import MessageStream, Pausable, PipeWriter, read_pipe
 
 logger = logging.getLogger(__name__)
 
-FEATURES = (events, sessions, status, compaction, memory, configuration, reserved)
+DOCUMENT_FEATURES = (document_sync, document_symbols, folding_ranges, hover, code_lenses, code_actions)
+FEATURES = (events, sessions, status, compaction, memory, configuration, *DOCUMENT_FEATURES, reserved)
 
 NESTING = 20_000
 """Recursion limit: JSON of a user may be nested thousands of levels deep."""

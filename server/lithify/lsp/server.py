@@ -19,6 +19,8 @@ from lithify.core.events import storable_json
 from lithify.core.projects import Project
 from lithify.core.settings import SettingProblem, Settings, read_settings, unknown_settings
 from lithify.lsp import errors, log, wire
+from lithify.lsp.desk import EditorDesk
+from lithify.lsp.documents import Documents
 from lithify.lsp.editor_client import EditorClient
 from lithify.lsp.folders import folders_of
 from lithify.lsp.protocol import LithifyProtocol
@@ -50,6 +52,7 @@ class LithifyServer(LanguageServer):
         self.client = wire.ClientOptions()
         self.client_name = "unknown"
         self.folders: tuple[str, ...] = ()
+        self.documents = Documents()
         self.on_project_changed: Callable[[Project], None] = lambda _: None
         self.on_all_changed: Callable[[], None] = lambda: None
         self.on_look: Callable[[], None] = lambda: None
@@ -65,6 +68,7 @@ class LithifyServer(LanguageServer):
         self.protocol.on_initialize = self._initialize
         self.protocol.on_shutdown = self._shut_down
         self.protocol.on_exit = self.stop
+        self.protocol.on_position_encoding = self.documents.agree_on
         log.set_up(self._log_to_editor)
 
     @property
@@ -77,12 +81,23 @@ class LithifyServer(LanguageServer):
     @property
     def can_create_progress(self) -> bool:
         """Whether the editor takes progress that we start."""
-        return self._capable("window", "workDoneProgress")
+        return self.capable("window", "workDoneProgress")
 
     @property
     def can_be_asked_configuration(self) -> bool:
         """Whether the editor answers `workspace/configuration`."""
-        return self._capable("workspace", "configuration")
+        return self.capable("workspace", "configuration")
+
+    def capability(self, *path: str) -> Any:
+        """What the editor said of itself under those names; None where it said nothing."""
+        found = self._capabilities
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    def capable(self, *path: str) -> bool:
+        """Whether the editor said that it can do that."""
+        return self.capability(*path) is True
 
     def keep(self, task: asyncio.Task[Any]) -> None:
         """Keeps a task that nobody waits for until it is done."""
@@ -161,6 +176,7 @@ class LithifyServer(LanguageServer):
             on_trouble=self._all_changed,
             on_look=self._looked,
             client=EditorClient(self.protocol) if self.client.complete else None,
+            desk=EditorDesk(self.documents, self.protocol.asking, self.capability),
         )
         try:
             self._parts = Lithify(hooks, dict(os.environ))
@@ -185,12 +201,6 @@ class LithifyServer(LanguageServer):
         """Called from the storage thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.on_all_changed)
-
-    def _capable(self, *path: str) -> bool:
-        found: Any = self._capabilities
-        for name in path:
-            found = found.get(name) if isinstance(found, dict) else None
-        return found is True
 
     def _log_to_editor(self, kind: int, message: str) -> None:
         if not self._loop.is_closed():

@@ -22,6 +22,7 @@ from lithify.workers.ports import Store
 
 logger = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A session as a client opens it."""

@@ -1,0 +1,189 @@
+"""Open documents: the text after each edit is the editor's, whatever it holds and however characters are counted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lithify.lsp import document_wire as wire
+from lithify.lsp.documents import READ_AT_ONCE, Documents, file_path, name_of
+from lithify.lsp.positions import Encoding, Place, offset_of, place_of, places_of
+from lithify.transcripts.lines import Lines
+from tests.support.chats import said, user
+from tests.support.text_positions import lines_of, position, span
+from tests.support.transcripts import json_lines
+
+URI = "file:///chats/a.jsonl"
+ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
+FEW = st.text(alphabet="a\r\n\u00e9\u20ac\U0001f600\u2028\x0c", max_size=20)
+"""Texts in which every kind of character comes often: of one to four bytes, all line endings, and what is none."""
+
+
+def between_characters(text: str, offset: int) -> int:
+    """An offset that an editor has a position for: none lies between a carriage return and its newline."""
+    return offset - 1 if text[max(offset - 1, 0) : offset + 1] == "\r\n" else offset
+
+
+@st.composite
+def edits(draw: st.DrawFn, text: str) -> tuple[int, int, str]:
+    """An edit of a text."""
+    ends = sorted(between_characters(text, draw(st.integers(0, len(text)))) for _ in range(2))
+    return ends[0], ends[1], draw(FEW)
+
+
+def change(text: str, start: int, end: int, replacement: str, encoding: Encoding) -> wire.ContentChange:
+    """An edit as the editor says it."""
+    return wire.ContentChange.model_validate({"range": span(text, start, end, encoding), "text": replacement})
+
+
+def text_of(documents: Documents) -> str:
+    found = documents.find(URI)
+    assert found is not None
+    return found.lines.text
+
+
+@given(st.data(), st.sampled_from(ENCODINGS), FEW)
+def test_edits_leave_the_text_and_the_lines_that_the_editor_has(
+    data: st.DataObject, encoding: Encoding, text: str
+) -> None:
+    documents = Documents()
+    documents.agree_on(encoding)
+    documents.open(URI, 1, text)
+    for version in range(2, 5):
+        changes = []
+        for _ in range(data.draw(st.integers(1, 3))):
+            start, end, replacement = data.draw(edits(text))
+            changes.append(change(text, start, end, replacement, encoding))
+            text = text[:start] + replacement + text[end:]
+        documents.change(URI, version, changes)
+        found = documents.find(URI)
+        assert found is not None
+        assert (found.lines.text, found.version) == (text, version)
+        assert found.lines.starts == Lines(text).starts
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "replacement"),
+    [("a\rb", 2, 2, "\nc"), ("a\r\nb", 0, 1, "\r"), ("a\r\n", 2, 3, ""), ("a\rxb", 2, 3, "\n"), ("a\rb\nc", 2, 3, "")],
+)
+def test_a_line_ending_may_be_made_of_an_old_half_and_a_new_one(
+    text: str, start: int, end: int, replacement: str
+) -> None:
+    lines = Lines(text)
+    assert len(lines.starts) > 1
+    assert lines.edited(start, end, replacement).starts == Lines(text[:start] + replacement + text[end:]).starts
+
+
+@given(FEW)
+def test_lines_end_where_an_editor_ends_them(text: str) -> None:
+    starts, begin = [], 0
+    for line in lines_of(text):
+        starts.append(begin)
+        begin += len(line)
+    assert Lines(text).starts == starts
+
+
+@given(FEW, st.sampled_from(ENCODINGS), st.data())
+def test_a_position_is_found_from_an_offset_and_back(text: str, encoding: Encoding, data: st.DataObject) -> None:
+    offset = between_characters(text, data.draw(st.integers(0, len(text))))
+    lines = Lines(text)
+    place = place_of(lines, offset, encoding)
+    assert place.on_wire() == position(text, offset, encoding)
+    assert offset_of(lines, place.line, place.character, encoding) == offset
+
+
+@given(FEW, st.sampled_from(ENCODINGS), st.data())
+def test_many_positions_are_those_that_each_offset_has_alone(
+    text: str, encoding: Encoding, data: st.DataObject
+) -> None:
+    offsets = data.draw(st.lists(st.integers(0, len(text))))
+    lines = Lines(text)
+    assert places_of(lines, offsets, encoding) == {one: place_of(lines, one, encoding) for one in offsets}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "character", "offset"),
+    [("utf-16", 2, 1), ("utf-8", 2, 1), ("utf-8", 4, 1), ("utf-8", 5, 2), ("utf-16", 3, 2), ("utf-32", 2, 2)],
+)
+def test_a_position_inside_a_character_is_the_one_in_front_of_it(
+    encoding: Encoding, character: int, offset: int
+) -> None:
+    assert offset_of(Lines("a\U0001f600b"), 0, character, encoding) == offset
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(("line", "character", "offset"), [(0, 99, 2), (1, 99, 5), (9, 0, 6), (2, 7, 6)])
+def test_a_position_behind_the_end_is_the_end(encoding: Encoding, line: int, character: int, offset: int) -> None:
+    assert offset_of(Lines("\u00e9a\r\nb\n"), line, character, encoding) == offset
+
+
+def test_half_of_a_character_counts_as_the_editor_counts_it() -> None:
+    lines = Lines("\ud83da\U0001f600")
+    assert place_of(lines, 2, "utf-16") == Place(0, 2)
+    assert offset_of(lines, 0, 2, "utf-16") == 2
+    assert offset_of(lines, 0, 3, "utf-16") == 2
+
+
+def test_a_change_without_a_range_is_the_whole_text() -> None:
+    documents = Documents()
+    documents.open(URI, 1, "old")
+    documents.change(URI, 2, [wire.ContentChange(text="new"), wire.ContentChange(text="newest")])
+    assert text_of(documents) == "newest"
+
+
+def test_a_document_that_was_closed_is_not_found() -> None:
+    documents = Documents()
+    documents.open(URI, 1, "text")
+    documents.close(URI)
+    documents.change(URI, 2, [wire.ContentChange(text="new")])
+    assert documents.find(URI) is None
+
+
+@pytest.mark.parametrize("spelled", ["file:///chats/a%2Ejsonl", "FILE:///chats/a.jsonl"])
+def test_a_file_is_found_however_its_uri_is_spelled(spelled: str) -> None:
+    documents = Documents()
+    documents.open(URI, 1, "text")
+    found = documents.find(spelled)
+    assert found is not None
+    assert found.uri == URI
+
+
+@pytest.mark.parametrize("uri", ["untitled:Untitled-1", "file://[bad", "a.jsonl", "", "http://host/a.jsonl"])
+def test_what_is_no_file_has_no_path(uri: str) -> None:
+    assert file_path(uri) is None
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("file:///a/context.jsonl", "context.jsonl"),
+        ("file:///a/b%20c.md", "b c.md"),
+        ("untitled:U-1", "U-1"),
+        ("//[", ""),
+    ],
+)
+def test_the_name_of_a_document_is_that_of_its_file(uri: str, name: str) -> None:
+    assert name_of(uri) == name
+
+
+async def readings(text: str) -> list[Any]:
+    documents = Documents()
+    documents.open(URI, 1, text)
+    found = documents.find(URI)
+    assert found is not None
+    return list(await asyncio.gather(*(found.reading() for _ in range(3))))
+
+
+@pytest.mark.parametrize("length", [1, READ_AT_ONCE])
+def test_a_text_is_read_once_however_many_ask(length: int) -> None:
+    first, *others = asyncio.run(readings(json_lines([user("u" * length), said("a")])))
+    assert [message.message["role"] for message in first.transcript.messages] == ["user", "assistant"]
+    assert all(other is first for other in others)
+
+
+def test_a_text_that_is_no_transcript_is_read_as_none() -> None:
+    assert asyncio.run(readings("def f():\n    pass\n")) == [None] * 3
