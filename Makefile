@@ -12,7 +12,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev lint
 	@$(BIN)/lithify prompts fetch
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-agents: $(VENV)/.installed-dev
 	@$(BIN)/python -m tools.agents
