@@ -55,7 +55,7 @@ def test_the_cost_is_told_first_and_without_a_yes_nothing_is_recorded(
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert record(chat) == 2
     told = capsys.readouterr().err
-    assert ("6 events" in told, "some 1 model call with" in told, "--yes" in told) == (True, True, True)
+    assert ("6 events" in told, "about 1 model call (" in told, "--yes" in told) == (True, True, True)
     assert not (chat.parents[1] / "data").exists()
 
 

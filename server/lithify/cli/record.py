@@ -110,7 +110,7 @@ def _tell_cost(chats: Sequence[_Chat], project: Project) -> None:
         say(f"{visible(chat.title)}: {counted(len(chat.events), 'event')}, {chat.tokens:,} tokens")
     tokens = sum(chat.tokens for chat in chats)
     calls = counted(-(-tokens // BATCH_TOKENS), "model call")
-    say(f"To make memory of them, some {calls} with {tokens:,} tokens are needed. The project: {root_of(project)}")
+    say(f"Making memory of them takes about {calls} ({tokens:,} tokens). The project: {root_of(project)}")
 
 
 def _stored(events: Sequence[NewEvent], args: argparse.Namespace, project: Project) -> list[EventResult]:
