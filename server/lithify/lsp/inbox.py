@@ -29,6 +29,11 @@ class Inbox:
         if not self._holding:
             self._go_on()
 
+    async def taken(self) -> None:
+        """Returns when all that came has been taken, each in its turn."""
+        while self._waiting:  # noqa: ASYNC110 - each round of the event loop takes a message
+            await asyncio.sleep(0)
+
     def take_all(self) -> None:
         """Takes what still waits: the stream has ended."""
         while self._waiting:

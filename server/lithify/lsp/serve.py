@@ -141,6 +141,7 @@ async def _end_with_stream(server: LithifyServer, stream: MessageStream) -> None
     problem = await stream.ended
     if problem is not None:
         logger.error("%s", problem)
+    await server.protocol.inbox.taken()  # an `exit` among it comes first
     server.stop(1)
 
 
