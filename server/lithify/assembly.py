@@ -121,6 +121,14 @@ class Hooks:
     desk: Desk
 
 
+async def _sweep_runs() -> None:
+    """Takes away what agents of dead servers left; what stays is swept before the next agent is started."""
+    try:
+        await asyncio.to_thread(sweep)
+    except OSError as error:
+        logger.warning("What agents left behind could not be looked at: %s", error)
+
+
 class Lithify:
     """The assembled parts of one server process."""
 
@@ -180,7 +188,7 @@ class Lithify:
     async def watch(self) -> None:
         """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears. What
         agents of servers that were killed left behind is taken away first."""
-        sweeping = asyncio.ensure_future(asyncio.to_thread(sweep))
+        sweeping = asyncio.ensure_future(_sweep_runs())
         try:
             while True:
                 try:
@@ -192,8 +200,8 @@ class Lithify:
                 self._hooks.on_look()
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         finally:
+            sweeping.cancel()
             await self.watcher.stop()
-            await sweeping
 
     async def status(self, project: Project) -> BufferStatus:
         """The state of a project's buffer now; `degraded`, with the reason, when it cannot be read."""

@@ -6,14 +6,14 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from lithify.assembly import now_in_transcripts
 from lithify.core.compaction_results import Summarised
-from lithify.storage.atomic import replace_with_backup, write_new
-from lithify.storage.backup_names import next_backup, next_rotation
+from lithify.storage.atomic import write_new
+from lithify.storage.chat_files import ChatFiles
 from lithify.transcripts import claude_code, codex, kimi_context
 from lithify.transcripts.json_lines import LOOKED_AT, first_objects
 from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
@@ -57,7 +57,7 @@ class ChatFile:
     def compacted(self, outcome: Summarised) -> bytes:
         """The file's bytes with the summary in place."""
         planned = outcome.plan.range
-        stamp = Stamp(_now(), lambda: str(uuid4()))
+        stamp = Stamp(now_in_transcripts(), lambda: str(uuid4()))
         text = self.format.write(self.text, self.transcript, planned.start, planned.end, outcome.summary, stamp)
         return text.encode("utf-8")
 
@@ -169,24 +169,20 @@ def write_output(output: str, data: bytes) -> None:
         raise ChatFileError(f"cannot write {output}: {_reason(error)}; name another place with --output") from error
 
 
-def rewrite(chat: ChatFile, data: bytes) -> Path:
-    """The file rewritten, and where its former bytes are. Raises ChatFileError, also when it changed meanwhile."""
+def rewrite(chat: ChatFile, data: bytes) -> str:
+    """The file rewritten; the name of the file that holds its former bytes. Raises ChatFileError, also when it changed
+    meanwhile."""
     if chat.path is None:
         raise ChatFileError("standard input cannot be rewritten; use '--output -'")
     try:
-        if chat.path.read_bytes() != chat.data:
-            raise ChatFileError(f"{chat.title} was changed by another program meanwhile; try again when it is idle")
-        backup = next_rotation(chat.path) if chat.rotates else next_backup(chat.path)
-        replace_with_backup(chat.path, data, backup)
+        backup = ChatFiles().rewrite(str(chat.path), chat.data, data, rotates=chat.rotates)
     except OSError as error:
         raise ChatFileError(
             f"cannot rewrite {chat.title}: {_reason(error)}; it is as it was, use --output to write elsewhere"
         ) from error
+    if backup is None:
+        raise ChatFileError(f"{chat.title} was changed by another program meanwhile; try again when it is idle")
     return backup
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _exists(output: str) -> ChatFileError:

@@ -209,7 +209,7 @@ def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> i
         if len(shorter) > len(chat.data) and not shorter.startswith(chat.data):
             return _refuse_larger(chat, len(shorter))
         backup = rewrite(chat, shorter)
-        wrote = f"Rewrote {chat.title}; what it held before is in {backup.name}."
+        wrote = f"Rewrote {chat.title}; what it held before is in {backup}."
     elif args.output == STANDARD_STREAM:
         write_bytes(chat.compacted(outcome))
     elif args.output is not None:

@@ -54,15 +54,18 @@ def utterances(messages: Iterable[Message], *, tools: bool) -> Iterator[Utteranc
     told: set[str] = set()
     before: list[Message] = []
     for message in messages:
-        turn = turn_of(message)
-        said = [] if turn is None else [turn]
-        if tools:
-            said.extend(tool_uses(message, before[-CALLS_LOOK_BACK:]))
-            before.append(message)
-        for utterance in said:
+        for utterance in said_by(message, before, tools=tools):
             if utterance.fingerprint not in told:
                 told.add(utterance.fingerprint)
                 yield utterance
+        before.append(message)
+
+
+def said_by(message: Message, before: list[Message], *, tools: bool) -> list[Utterance]:
+    """What one message says: its turn, and with `tools` the tool calls it answers, found in the messages before it."""
+    turn = turn_of(message)
+    said = [] if turn is None else [turn]
+    return [*said, *tool_uses(message, before[-CALLS_LOOK_BACK:])] if tools else said
 
 
 def tool_uses(message: Message, before: list[Message]) -> list[Utterance]:

@@ -16,7 +16,7 @@ from lithify.core.outcomes import LithifyError, Rejected
 from lithify.core.projects import Project
 from lithify.core.sessions import SessionInfo
 from lithify.core.settings import Settings
-from lithify.core.utterances import CALLS_LOOK_BACK, Utterance, tool_uses, turn_of
+from lithify.core.utterances import CALLS_LOOK_BACK, Utterance, said_by
 from lithify.workers.ingestion import Ingestion
 from lithify.workers.ports import Store
 
@@ -207,11 +207,10 @@ class SessionKeeper:
     ) -> Iterator[Utterance]:
         """What messages say, in order; in `before` the calls are found that the first of them answer."""
         earlier = list(before)
+        tools = self._mode(info) == "all"
         for message in messages:
-            turn = turn_of(message)
-            said = [] if turn is None else [turn]
-            if self._mode(info) == "all":
-                said.extend(tool_uses(message, earlier[-CALLS_LOOK_BACK:]))
+            said = said_by(message, earlier, tools=tools)
+            if tools:
                 earlier.append(message)
             yield from {utterance.fingerprint: utterance for utterance in said}.values()
 
