@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any, get_args
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lithify.lsp import document_wire as wire
-from lithify.lsp.documents import READ_AT_ONCE, Documents, file_path, name_of
+from lithify.lsp.documents import READ_AT_ONCE, Documents, DocumentText, beside_the_loop, file_path, name_of
 from lithify.lsp.positions import Encoding, Place, offset_of, place_of, places_of
 from lithify.transcripts.lines import Lines
 from tests.support.chats import said, user
@@ -128,6 +129,24 @@ def test_half_of_a_character_counts_as_the_editor_counts_it() -> None:
     assert offset_of(lines, 0, 3, "utf-16") == 2
 
 
+def test_an_edit_makes_anew_only_the_lines_it_touches() -> None:
+    lines = Lines("first\nsecond\nthird\n")
+    edited = lines.edited(8, 8, "x")
+    assert edited.all == ["first\n", "sexcond\n", "third\n", ""]
+    assert [one is other for one, other in zip(lines.all, edited.all, strict=True)] == [True, False, True, True]
+
+
+@given(FEW, st.data())
+def test_whether_a_line_ends_in_a_carriage_return_alone_is_known_after_an_edit_too(
+    text: str, data: st.DataObject
+) -> None:
+    lines = Lines(text)
+    assert lines.has_lone_returns == ("\r" in text.replace("\r\n", ""))
+    start, end, replacement = data.draw(edits(text))
+    after = text[:start] + replacement + text[end:]
+    assert lines.edited(start, end, replacement).has_lone_returns == ("\r" in after.replace("\r\n", ""))
+
+
 def test_a_change_without_a_range_is_the_whole_text() -> None:
     documents = Documents()
     documents.open(URI, 1, "old")
@@ -187,3 +206,75 @@ def test_a_text_is_read_once_however_many_ask(length: int) -> None:
 
 def test_a_text_that_is_no_transcript_is_read_as_none() -> None:
     assert asyncio.run(readings("def f():\n    pass\n")) == [None] * 3
+
+
+CHAT = json_lines([user("one"), said("two"), user("three")])
+
+
+async def changed_while_it_is_read(versions: int, *, asking: bool) -> tuple[list[Any], list[bool]]:
+    """The readings of each version, all of which begin before the first is done, and which took over from another."""
+    documents = Documents()
+    documents.open(URI, 1, CHAT)
+    found = documents.find(URI)
+    assert found is not None
+    asked = [asyncio.ensure_future(found.reading())]
+    await asyncio.sleep(0)
+    for version in range(2, versions + 2):
+        documents.change(
+            URI, version, [change(text_of(documents), CHAT.index("one"), CHAT.index("one"), "x", "utf-16")]
+        )
+        if asking or version == versions + 1:
+            found = documents.find(URI)
+            assert found is not None
+            asked.append(asyncio.ensure_future(found.reading()))
+    readings = list(await asyncio.gather(*asked))
+    return readings, [one.by_line.altered is not None for one in readings]
+
+
+@pytest.mark.parametrize("asking", [True, False])
+def test_each_version_takes_over_from_the_last_one_that_was_asked_for(asking: bool) -> None:
+    readings, took_over = asyncio.run(changed_while_it_is_read(3, asking=asking))
+    assert took_over == [False, *[True] * (len(readings) - 1)]
+    assert readings[-1].transcript.conversation[0]["content"] == "xxxone"
+
+
+def test_a_version_keeps_no_earlier_one_once_it_is_read() -> None:
+    async def kept() -> DocumentText | None:
+        documents = Documents()
+        documents.open(URI, 1, CHAT)
+        for version in (2, 3):
+            found = documents.find(URI)
+            assert found is not None
+            await found.reading()
+            documents.change(URI, version, [change(text_of(documents), 0, 0, " ", "utf-16")])
+        found = documents.find(URI)
+        assert found is not None
+        await found.reading()
+        return found._before
+
+    assert asyncio.run(kept()) is None
+
+
+def test_a_long_text_is_worked_on_beside_the_loop_and_a_short_one_on_it() -> None:
+    async def thread_of(text: str) -> int:
+        return await beside_the_loop(Lines(text), threading.get_ident)
+
+    here = threading.get_ident()
+    assert asyncio.run(thread_of("short")) == here
+    assert asyncio.run(thread_of("long" * READ_AT_ONCE)) != here
+
+
+def test_while_a_long_text_is_read_other_work_goes_on() -> None:
+    async def beats() -> int:
+        documents = Documents()
+        documents.open(URI, 1, json_lines([user("word " * 200)] * 5000))
+        found = documents.find(URI)
+        assert found is not None
+        reading = asyncio.ensure_future(found.reading())
+        count = 0
+        while not reading.done():
+            count += 1
+            await asyncio.sleep(0)
+        return count
+
+    assert asyncio.run(beats()) > 3

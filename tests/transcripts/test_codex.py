@@ -458,3 +458,7 @@ def test_deeply_repeated_compactions_are_read_in_linear_time() -> None:
     begun = time.perf_counter()
     assert len(codex.parse(text).messages) == 2
     assert time.perf_counter() - begun < 5
+
+
+def test_a_record_whose_type_is_no_text_is_no_record_of_codex() -> None:
+    assert not codex.recognise('{"type":["response_item"],"payload":{}}\n', "chat.jsonl")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from lithify.transcripts import json_lines
 from lithify.transcripts.registry import FORMATS, by_name, recognise
 
 MESSAGE = '{"role":"user","content":"a"}'
@@ -44,3 +47,17 @@ def test_a_file_is_recognised_by_its_content_first(text: str, name: str, expecte
 def test_every_format_is_found_by_its_name() -> None:
     assert [by_name(one.name) for one in FORMATS] == list(FORMATS)
     assert by_name("unknown") is None
+
+
+def test_the_first_lines_are_decoded_once_for_formats_that_read_them_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[str] = []
+    known = json_lines.json_of
+
+    def noticed(source: str, *, strict: bool) -> Any:
+        decoded.append(source)
+        return known(source, strict=strict)
+
+    monkeypatch.setattr(json_lines, "json_of", noticed)
+    assert named(f"{MESSAGE}\n", "x.jsonl") == "openai-jsonl"
+    assert decoded == [MESSAGE] * 2  # strictly, and as kimi-cli reads
+    assert named(f"{OTHER}\n", "x.jsonl") is None

@@ -14,7 +14,13 @@ from tests.transcripts.rewriting import replaceable, rewrite
 
 OPENAI = [path for path in sample_paths() if path.parent.name in ("openai-messages", "cline")]
 KIMI = [path for path in sample_paths() if path.parent.name == "kimi-cli"]
-AGENTS = [path for path in sample_paths() if path.parent.name in ("claude-code", "codex", "specstory")]
+AGENTS = [
+    path
+    for path in sample_paths()
+    if path.parent.name in ("claude-code", "codex", "specstory", "gemini-cli", "copilot-cli")
+]
+FORMATS = {"gemini-cli": "gemini"}
+"""Formats that are not called as the folder of their samples."""
 CLINE = DATA / "transcripts" / "cline"
 
 
@@ -42,17 +48,17 @@ def test_each_agents_sample_is_recognised_as_that_agents() -> None:
     for path in AGENTS:
         found = recognise(read(path), "a file")
         assert found is not None, path
-        assert found.name == path.parent.name, path
+        assert found.name == FORMATS.get(path.parent.name, path.parent.name), path
         assert found.parse(read(path)).messages, path
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"type":"session.start","data":{"sessionId":"s"}}\n{"type":"user.message","data":{"content":"a"}}\n',
-        '{"sessionId":"s","projectHash":"h","messages":[{"id":"1","type":"user","content":"a"}]}',
+        '{"kind":0,"v":{"version":3,"responderUsername":"GitHub Copilot","requests":[]}}\n{"kind":1,"k":["x"]}\n',
+        '[{"role":"model","parts":[{"text":"a"}]}]',
     ],
-    ids=["copilot", "gemini"],
+    ids=["vs code", "a saved chat of gemini"],
 )
 def test_chat_files_of_other_tools_are_not_taken_for_one_of_ours(text: str) -> None:
     assert recognise(text, "session.jsonl") is None

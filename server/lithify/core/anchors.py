@@ -1,35 +1,70 @@
-"""Every "up to here" of a conversation at once, in time linear in it: for each message what `plan_up_to` says of it."""
+"""All plans of one conversation, each at little cost: what `core.conversation` plans, from one look at the messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
 
-from lithify.core.conversation import Noop, Plan, Range
+from lithify.core.conversation import InvalidRange, Noop, Plan, Range, kept_in_front, plan_compaction
 from lithify.core.messages import Message, role_of
 from lithify.core.tool_groups import answers
 
 
-def plans_up_to(messages: Sequence[Message]) -> list[Plan | Noop]:
-    """For each message as the anchor, the plan of `conversation.plan_up_to` that is not exact."""
-    plans: list[Plan | Noop] = []
-    only_system = True
-    for anchor, end in enumerate(_widened_ends(messages)):
-        only_system = only_system and role_of(messages[anchor]) == "system"
+class Plans:
+    """The plans of a conversation; made in time linear in it. `messages` may be bare ones."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._reach_end = list(range(1, len(messages) + 1))
+        self._reach_start = list(range(len(messages)))
+        for answer in answers(messages):
+            self._reach_end[answer.call_index] = max(self._reach_end[answer.call_index], answer.result_index + 1)
+            self._reach_start[answer.result_index] = min(self._reach_start[answer.result_index], answer.call_index)
+        self._ends_up_to = _closed(self._reach_end)
+        spoken = (index for index, message in enumerate(messages) if role_of(message) != "system")
+        self._first_spoken = next(spoken, len(messages))
+        self.keeps_first = kept_in_front(messages, Range(0, len(messages))) > 0
+        """Whether a range that begins in front leaves its first message where it is."""
+
+    def up_to(self, anchor: int, *, exact: bool = False) -> Plan | Noop | InvalidRange:
+        """As `plan_up_to`; in constant time for a message of the conversation."""
+        if not self._messages:
+            return Noop("empty")
+        if not 0 <= anchor < len(self._messages):
+            return InvalidRange(f"index is {anchor}, but must lie between 0 and {len(self._messages) - 1}")
+        if anchor < self._first_spoken:
+            return Noop("system_only")
         asked = Range(0, anchor + 1)
-        plans.append(Noop("system_only") if only_system else Plan(Range(0, end), asked))
-    return plans
+        return Plan(asked if exact else Range(0, self._ends_up_to[anchor]), asked)
+
+    def compaction(
+        self, *, start: int | None, end: int | None, max_preserved_messages: int, exact: bool = False
+    ) -> Plan | Noop | InvalidRange:
+        """As `plan_compaction`; what lies outside of the range is not looked at."""
+        planned = plan_compaction(
+            self._messages, start=start, end=end, max_preserved_messages=max_preserved_messages, exact=True
+        )
+        return planned if exact or not isinstance(planned, Plan) else Plan(self.widened(planned.range), planned.range)
+
+    def widened(self, part: Range) -> Range:
+        """The smallest range around this one that parts no call from its results, as `tool_groups.widen` says."""
+        low, high = part.start, part.end
+        seen_low = seen_high = part.start
+        while low < seen_low or seen_high < high:
+            fresh = (slice(low, seen_low), slice(seen_high, high))
+            seen_low, seen_high = low, high
+            for some in fresh:
+                low = min(low, min(self._reach_start[some], default=low))
+                high = max(high, max(self._reach_end[some], default=high))
+        return Range(low, high)
 
 
-def _widened_ends(messages: Sequence[Message]) -> list[int]:
+def _closed(reach_end: list[int]) -> list[int]:
     """For each message, where the range that begins in front and includes it ends, once it parts no call from its
     results. A range that begins in front is widened at its end alone."""
-    reach = list(range(1, len(messages) + 1))
-    for answer in answers(messages):
-        reach[answer.call_index] = max(reach[answer.call_index], answer.result_index + 1)
-    furthest = list(accumulate(reach, max))
-    closed = [0] * (len(messages) + 1)
-    for end in range(len(messages), 0, -1):
+    furthest = list(accumulate(reach_end, max))
+    closed = [0] * (len(reach_end) + 1)
+    for end in range(len(reach_end), 0, -1):
         far = furthest[end - 1]
         closed[end] = end if far == end else closed[far]
     return closed[1:]

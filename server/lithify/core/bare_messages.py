@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from lithify.core.messages import Message
@@ -11,7 +12,8 @@ _GROUPING = frozenset({"tool_use", "tool_result"})
 
 
 def bare(message: Message) -> Message:
-    """The message with its role and the ids of its calls and results, and nothing else.
+    """The message with its role and the ids of its calls and results, and nothing else; not to be changed, since many
+    bare messages are one object.
 
     Whatever `core.conversation` and `core.tool_groups` plan for a conversation, they plan for its bare messages too.
     """
@@ -24,7 +26,13 @@ def bare(message: Message) -> Message:
     content = message.get("content")
     if isinstance(content, list) and (parts := [_bare_part(part) for part in content if _is_grouping(part)]):
         kept["content"] = parts
-    return kept
+    role = kept.get("role")
+    return _with_role_alone(role) if len(kept) == 1 and isinstance(role, str) else kept
+
+
+@lru_cache(maxsize=100)
+def _with_role_alone(role: str) -> Message:
+    return {"role": role}
 
 
 def _is_grouping(part: Any) -> bool:

@@ -26,13 +26,13 @@ class Place:
 def offset_of(lines: Lines, line: int, character: int, encoding: Encoding) -> int:
     """The offset of a position. One behind the end of its line means that end, one inside a character its begin."""
     begin, end = lines.bounds(line)
-    return begin + _characters(lines.text[begin:end], character, encoding)
+    return begin + (_characters(lines.all[line][: end - begin], character, encoding) if begin < end else 0)
 
 
 def place_of(lines: Lines, offset: int, encoding: Encoding) -> Place:
     """The position of an offset."""
     line = lines.line_of(offset)
-    return Place(line, units_of(lines.text[lines.starts[line] : offset], encoding))
+    return Place(line, units_of(lines.all[line][: offset - lines.starts[line]], encoding))
 
 
 def places_of(lines: Lines, offsets: Iterable[int], encoding: Encoding) -> dict[int, Place]:
@@ -42,9 +42,10 @@ def places_of(lines: Lines, offsets: Iterable[int], encoding: Encoding) -> dict[
     for offset in sorted(set(offsets)):
         at = lines.line_of(offset)
         if at != line:
-            line, before, character = at, lines.starts[at], 0
-        character += units_of(lines.text[before:offset], encoding)
-        before = offset
+            line, before, character = at, 0, 0
+        reached = offset - lines.starts[at]
+        character += units_of(lines.all[at][before:reached], encoding)
+        before = reached
         found[offset] = Place(line, character)
     return found
 

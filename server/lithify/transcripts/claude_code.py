@@ -12,25 +12,39 @@ resumed. Source: Claude Code 2.1.332, as measured; the records of 1.x have the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from lithify.core.kimi import OUTPUT_PREFIX
-from lithify.core.messages import Message, estimate_tokens, text_parts
-from lithify.transcripts.claude_code_graph import Effective, Graph
+from lithify.core.messages import Message, text_parts, tokens_of_bytes
+from lithify.transcripts.claude_code_folds import folds_of
+from lithify.transcripts.claude_code_graph import Graph
 from lithify.transcripts.claude_code_records import (
     CARRIED,
     LINKED,
     SPEAKERS,
     Record,
     Records,
+    Shape,
     faults_between,
-    read_records,
+    message_of,
+    records_of,
+    shape_of,
 )
-from lithify.transcripts.json_lines import first_objects
-from lithify.transcripts.json_text import line_ending, problems_of, skip_mark
-from lithify.transcripts.model import Fold, Stamp, Transcript, TranscriptMessage, replaced_messages
+from lithify.transcripts.json_lines import first_objects, json_of
+from lithify.transcripts.json_text import line_ending
+from lithify.transcripts.line_format import (
+    Arranged,
+    Arrangement,
+    Ground,
+    LineFacts,
+    LineFormat,
+    size_of_lines,
+)
+from lithify.transcripts.line_reading import parse_lines, read_lines
+from lithify.transcripts.lines import Lines
+from lithify.transcripts.model import Stamp, Transcript, replaced_messages
 from lithify.transcripts.summary_text import is_spaced, one_line
 
 name = "claude-code"
@@ -39,7 +53,6 @@ NEWEST_VERSION = (2, 1)
 """The newest version of Claude Code, major and minor, whose loading is known; files of a newer one are read-only."""
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.")
-_LONE_RETURN = re.compile(r"\r(?!\n)")
 _FILE_NAME = re.compile(r"(?:.*[/\\])?\.claude[/\\]projects[/\\].*\.jsonl", re.DOTALL)
 _MARKS = ("uuid", "parentUuid", "sessionId")
 _NOTES = {
@@ -59,36 +72,80 @@ def recognise(text: str, name: str) -> bool:
 
 def parse(text: str) -> Transcript:
     """The messages of the effective conversation, and folds of what it leaves out; problems are those of all lines."""
-    found = read_records(text)
-    problems = problems_of(text, [*found.faults, *faults_between(found)])
-    conversation, is_subagent = _conversation(found)
-    effective = Graph(conversation).effective()
-    messages = tuple(_messages(effective.sequence))
-    reason = _reason(text, found, effective.sequence, is_subagent=is_subagent)
-    folds = tuple(_folds(conversation, effective))
-    return Transcript(name, messages, problems, reason is None, reason, folds, prefix_only=True)
+    return parse_lines(LINES, text)
 
 
 def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:
     """The text with the boundary and the summary behind it, spelled like its last record; a missing newline first."""
     leaving = replaced_messages(transcript, start, end)
-    found = read_records(text)
+    reading = read_lines(LINES, Lines(text))
+    found = records_of(reading.shapes)
     sequence = Graph(found).effective().sequence
-    gone = _starts(leaving)
-    last = next(record for record in reversed(sequence) if record.start in gone)
+    places = reading.arrangement.messages
+    gone = {line for lines in places[end - len(leaving) : end] for line in lines}
+    staying = {line for lines in places[end:] for line in lines}
+    last = next(record for record in reversed(sequence) if record.line in gone)
     boundary, said = stamp.new_uuid(), stamp.new_uuid()
     metadata = {
         "trigger": "manual",
-        "preTokens": estimate_tokens(transcript.conversation),
+        "preTokens": tokens_of_bytes(sum(reading.sizes)),
         "messagesSummarized": len(leaving),
-        **_preserved(_kept(sequence, gone, _starts(transcript.messages[end:])), said),
+        **_preserved(_kept(sequence, gone, staying), said),
     }
     carried = {key: found.carried[key] for key in CARRIED if key in found.carried}
     records = (
         _boundary_record(boundary, last.key, carried, stamp.now, metadata),
         _summary_record(said, boundary, carried, stamp.now, summary, len(leaving)),
     )
-    return _appended(text, found.last, records)
+    return _appended(text, reading.span(found.last), records)
+
+
+def _facts_of(source: str) -> LineFacts:
+    shape, size = shape_of(*json_of(source, strict=True))
+    return LineFacts(shape, size)
+
+
+def _arrange(shapes: Sequence[Shape | None], ground: Ground) -> Arrangement:
+    found = records_of(shapes)
+    problems = sorted((*found.faults, *faults_between(found)), key=lambda problem: problem.line)
+    conversation, is_subagent = _conversation(found)
+    effective = Graph(conversation).effective()
+    messages = _messages(effective.sequence)
+    return Arrangement(
+        [tuple(record.line for record in records) for records in messages],
+        list(map(_bare, messages)),
+        tuple(problems),
+        _reason(ground, found, effective.sequence, is_subagent=is_subagent),
+        tuple(folds_of(conversation, effective)),
+        prefix_only=True,
+    )
+
+
+def _message_of(arranged: Arranged, decoded: Callable[[int], dict[str, Any]]) -> Message:
+    """The records of one answer are one message, of the role of the first."""
+    first, *more = (message_of(decoded(line)) or {} for line in arranged.lines)
+    if not more:
+        return first
+    return {"role": first["role"], "content": [part for message in (first, *more) for part in _parts(message)]}
+
+
+def _bare(records: list[Record]) -> Message:
+    """As `core.bare_messages` leaves the message that these records say."""
+    first = records[0].said or {}
+    if len(records) == 1:
+        return first
+    parts = [part for record in records for part in (record.said or {}).get("content", ())]
+    return {"role": first["role"], **({"content": parts} if parts else {})}
+
+
+LINES = LineFormat(
+    name,
+    facts_of=_facts_of,
+    arrange=_arrange,
+    decode=lambda source: json_of(source, strict=True)[0],
+    message_of=_message_of,
+    size_of=size_of_lines,
+)
 
 
 def _boundary_record(
@@ -144,12 +201,13 @@ def _conversation(found: Records) -> tuple[Records, bool]:
     return found, False
 
 
-def _messages(sequence: Iterable[Record]) -> Iterator[TranscriptMessage]:
-    """The messages in order; the records of one answer are one message, also with results of its calls among them."""
+def _messages(sequence: Iterable[Record]) -> list[list[Record]]:
+    """The records of each message, in order; the records of one answer are one message, also with results of its calls
+    among them."""
     placed: list[list[Record]] = []
     answers: dict[str, list[Record]] = {}
     for record in sequence:
-        if record.message is None:
+        if record.said is None:
             continue
         message_id = record.message_id
         if message_id is not None and message_id in answers:
@@ -160,34 +218,26 @@ def _messages(sequence: Iterable[Record]) -> Iterator[TranscriptMessage]:
             answers[message_id] = placed[-1]
         elif record.type == "user" and not record.results:
             answers.clear()
-    return map(_placed, placed)
+    return placed
 
 
-def _placed(records: list[Record]) -> TranscriptMessage:
-    first = records[0]
-    message = first.message or {}
-    if len(records) > 1:
-        parts = [part for record in records if record.message for part in _parts(record.message["content"])]
-        message = {"role": message["role"], "content": parts}
-    return TranscriptMessage(message, first.start, first.end, tuple((more.start, more.end) for more in records[1:]))
-
-
-def _parts(content: str | list[Any]) -> list[Any]:
+def _parts(message: Message) -> list[Any]:
+    content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _reason(text: str, found: Records, sequence: list[Record], *, is_subagent: bool) -> str | None:
+def _reason(ground: Ground, found: Records, sequence: list[Record], *, is_subagent: bool) -> str | None:
     """Why nothing can be written into this file; None where it can be, and where there is nothing to compact."""
     unknown = next((version for version in sorted(found.versions) if not _is_known(version)), None)
     if not sequence:
         return None
     if is_subagent:
         return "This is the session of a subagent, and how Claude Code resumes one is not known: it can only be read."
-    if skip_mark(text):
+    if ground.mark:
         return (
             "A byte order mark may hide the first record from Claude Code: save the file without it, then compact it."
         )
-    if _LONE_RETURN.search(text):
+    if ground.lone_returns:
         return "Lines end in a lone carriage return, which Claude Code does not read: save it with newlines."
     if "sessionId" not in found.carried:
         return "No record names its session (`sessionId`), so a compaction would belong to none: it can only be read."
@@ -204,44 +254,10 @@ def _is_known(version: str) -> bool:
     return found is not None and (1, 0) <= (int(found[1]), int(found[2])) <= NEWEST_VERSION
 
 
-def _folds(found: Records, effective: Effective) -> Iterator[Fold]:
-    """Runs of messages that are no part of the conversation, in the order of the text."""
-    shown = {record.key for record in effective.sequence}
-    everything = (*found.main.values(), *found.sidechains.values())
-    run: list[Record] = []
-    run_title = ""
-    for record in sorted((one for one in everything if one.message is not None), key=lambda one: one.start):
-        title = "" if record.key in shown else _title(record, found, effective)
-        if title != run_title and run:
-            yield _fold(run_title, run)
-            run = []
-        run_title = title
-        if title:
-            run.append(record)
-    if run:
-        yield _fold(run_title, run)
-
-
-def _title(record: Record, found: Records, effective: Effective) -> str:
-    if found.main.get(record.key) is not record:
-        return "Subagent"
-    return "Compacted away" if record.key in effective.compacted else "Earlier branch"
-
-
-def _fold(title: str, run: list[Record]) -> Fold:
-    count = len({record.message_id or record.key for record in run})
-    said = "1 message" if count == 1 else f"{count} messages"
-    return Fold(run[0].start, run[-1].end, f"{title}: {said}", count)
-
-
-def _starts(messages: Iterable[TranscriptMessage]) -> set[int]:
-    return {start for placed in messages for start, _ in ((placed.start, placed.end), *placed.more)}
-
-
 def _kept(sequence: list[Record], gone: set[int], staying: set[int]) -> list[Record]:
     """The records from the first kept message on, attachments between them too; notes that are not loaded are left."""
-    first = next((place for place, record in enumerate(sequence) if record.start in staying), len(sequence))
-    return [record for record in sequence[first:] if record.type in LINKED and record.start not in gone]
+    first = next((place for place, record in enumerate(sequence) if record.line in staying), len(sequence))
+    return [record for record in sequence[first:] if record.type in LINKED and record.line not in gone]
 
 
 def _preserved(kept: list[Record], anchor: str) -> dict[str, Any]:

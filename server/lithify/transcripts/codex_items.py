@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
-from lithify.core.messages import Message, compact_json, text_parts
+from lithify.core.bare_messages import bare
+from lithify.core.messages import Message, compact_json, counted_bytes, text_parts, utf8_length
 
 Item: TypeAlias = dict[str, Any]
 """One item, verbatim: `{ "type": str, ...the keys of its type }`."""
@@ -40,6 +42,7 @@ _NEEDED: dict[str, dict[str, tuple[type, ...]]] = {
 _PARTS = {"input_text": "text", "output_text": "text", "input_image": "image_url"}
 """The parts of a message or an output, and the key that holds what each says."""
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SEALED = frozenset({"compaction", "compaction_summary", "context_compaction", "ghost_snapshot"})
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
@@ -51,13 +54,68 @@ _CONTEXT = (
 """How the texts begin and end that Codex itself puts in front of a conversation."""
 
 
+class ItemShape(NamedTuple):
+    """What the place of an item in the conversation depends on. `wrong` says why Codex may not read it; one that is
+    wrong has nothing else. `call` and `result` are the ids of the call it makes and of the one it answers, None for
+    items that are no call and no output."""
+
+    wrong: str | None = None
+    stage: int = 0
+    role: str = "assistant"
+    call: str | None = None
+    result: str | None = None
+    is_sealed: bool = False
+    is_context: bool = False
+    is_user_turn: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One message, and the items [first, end) of the history that say it."""
+    """The items [first, end) of a history, which say one message."""
 
-    message: Message
     first: int
     end: int
+
+
+def shape_of(item: Any, source: str) -> ItemShape:
+    """The shape of an item that is spelled in this source."""
+    wrong = wrong_with(item)
+    if wrong is None and _SURROGATE.search(source) and _holds_lone_surrogate(item):
+        wrong = "not an item that Codex reads: half of a character in it"
+    if wrong is not None:
+        return _once(ItemShape(wrong))
+    call = _call(item)
+    shape = ItemShape(
+        None,
+        _stage(item),
+        item["role"] if item["type"] == "message" else "assistant",
+        call["id"] if call else None,
+        _string(item.get("call_id")) if item["type"] in _RESULTS else None,
+        is_sealed(item),
+        is_context(item),
+        is_user_turn(item),
+    )
+    return _once(shape)
+
+
+@lru_cache(maxsize=1000)
+def _once(shape: ItemShape) -> ItemShape:
+    """One object for all that are equal."""
+    return shape
+
+
+def sizes_of(item: Item) -> tuple[int, int | None]:
+    """Counted bytes of what an item says, and of the call it makes, None where it makes none."""
+    call = _call(item)
+    message = message_of([item])
+    said = counted_bytes({"content": message.get("content")})
+    return said, utf8_length(compact_json(call)) if call else None
+
+
+def size_of(sizes: Sequence[tuple[int, int | None]]) -> int:
+    """Counted bytes of the message that items of these sizes say."""
+    calls = [size for _, size in sizes if size is not None]
+    return sum(said for said, _ in sizes) + (sum(calls) + len(calls) + 1 if calls else 0)
 
 
 def wrong_with(item: Any) -> str | None:
@@ -74,7 +132,7 @@ def wrong_with(item: Any) -> str | None:
     return None if all(map(_is_part, parts)) else f"not an item that Codex reads: a {kind} with a part of another shape"
 
 
-def holds_lone_surrogate(item: Item) -> bool:
+def _holds_lone_surrogate(item: Item) -> bool:
     """Whether a string of the item holds half of a character, which Codex refuses."""
     return _LONE_SURROGATE.search(compact_json(item)) is not None
 
@@ -106,14 +164,14 @@ def summary_item(summary: Message) -> Item:
     return {"type": "message", "role": "user", "content": content}
 
 
-def steps(items: Sequence[Item]) -> list[Step]:
-    """The messages that items make, in order; a sealed item makes none."""
+def steps(shapes: Sequence[ItemShape]) -> list[Step]:
+    """The messages that items of these shapes make, in order; a sealed item makes none."""
     found: list[Step] = []
     first = 0
-    while first < len(items):
-        end = _end_of_step(items, first)
-        if not is_sealed(items[first]):
-            found.append(Step(_message(items[first:end]), first, end))
+    while first < len(shapes):
+        end = _end_of_step(shapes, first)
+        if not shapes[first].is_sealed:
+            found.append(Step(first, end))
         first = end
     return found
 
@@ -131,18 +189,28 @@ def _stage(item: Item) -> int:
     return _CALLING if _call(item) else _REASONING
 
 
-def _end_of_step(items: Sequence[Item], first: int) -> int:
+def _end_of_step(shapes: Sequence[ItemShape], first: int) -> int:
     """Behind the last item of the step: reasoning, at most one text, calls."""
-    stage, end = _stage(items[first]), first + 1
-    while stage != _ALONE and end < len(items):
-        following = _stage(items[end])
+    stage, end = shapes[first].stage, first + 1
+    while stage != _ALONE and end < len(shapes):
+        following = shapes[end].stage
         if following == _ALONE or following < stage or following == stage == _SAYING:
             break
         stage, end = following, end + 1
     return end
 
 
-def _message(items: Sequence[Item]) -> Message:
+def bare_of(shapes: Sequence[ItemShape]) -> Message:
+    """The message of a step as `core.bare_messages` leaves it."""
+    first = shapes[0]
+    if first.result is not None:
+        return {"role": "tool", "tool_call_id": first.result}
+    calls = [{"id": shape.call} for shape in shapes if shape.call is not None]
+    return {"role": first.role, "tool_calls": calls} if calls else bare({"role": first.role})
+
+
+def message_of(items: Sequence[Item]) -> Message:
+    """The message that the items of a step say."""
     first = items[0]
     if first["type"] in _RESULTS:
         said = first["output"] if "output" in first else compact_json(first["tools"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
@@ -41,11 +43,37 @@ def json_lines(text: str, *, strict: bool = True) -> Iterator[JsonLine]:
 
 
 def first_objects(text: str, *, strict: bool = True) -> list[dict[str, Any]]:
-    """The objects of the first lines, to tell a format by; none where the text begins as a JSON array."""
+    """The objects of the first lines, to tell a format by; none where the text begins as a JSON array. Not to be
+    changed: within `looking_once` all who ask get the same ones."""
+    seen = _SEEN.get()
+    known = seen.get((id(text), strict)) if seen is not None else None
+    if known is not None:
+        return known[1]
+    found = _first_objects(text, strict=strict)
+    if seen is not None:
+        seen[id(text), strict] = (text, found)
+    return found
+
+
+def _first_objects(text: str, *, strict: bool) -> list[dict[str, Any]]:
     if text.startswith("[", skip_space(text, skip_mark(text))):
         return []
     values = (line.value for line in islice(json_lines(text, strict=strict), LOOKED_AT))
     return [value for value in values if isinstance(value, dict)]
+
+
+_SEEN: ContextVar[dict[tuple[int, bool], tuple[str, list[dict[str, Any]]]] | None] = ContextVar("seen", default=None)
+"""The first objects of texts that are being recognised. Each text is kept with them, so that no other has its id."""
+
+
+@contextmanager
+def looking_once() -> Iterator[None]:
+    """Within it the first lines of a text are decoded once, however many formats look at them."""
+    token = _SEEN.set({})
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
 
 
 def json_of(source: str, *, strict: bool) -> tuple[Any, str | None]:

@@ -15,7 +15,7 @@ MAX_DEPTH = 200
 """Levels of nesting that are read: what is decoded here has to be encoded elsewhere, deeper in the call stack."""
 
 LINE_ENDING = re.compile(r"\r\n|\n|\r")
-_BYTE_ORDER_MARK = "\ufeff"
+BYTE_ORDER_MARK = "\ufeff"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TOO_DEEP = "nested too deeply to be read"
 
@@ -71,7 +71,7 @@ def _children(parent: Any) -> Iterable[Any]:
 
 def skip_mark(text: str) -> int:
     """Where the text begins behind a byte order mark."""
-    return 1 if text.startswith(_BYTE_ORDER_MARK) else 0
+    return 1 if text.startswith(BYTE_ORDER_MARK) else 0
 
 
 def skip_space(text: str, offset: int) -> int:

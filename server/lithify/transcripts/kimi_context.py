@@ -11,13 +11,24 @@ of the replaced messages are gone, and the last record counts the tokens anew, b
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
+from lithify.core.bare_messages import bare
 from lithify.core.conversation import Range, with_summary
-from lithify.core.messages import Message, estimate_tokens, role_of
-from lithify.transcripts.json_lines import JsonLine, first_objects, json_lines, json_of, lines_between
-from lithify.transcripts.json_text import Fault, line_ending, problems_of, skip_mark
-from lithify.transcripts.model import Stamp, Transcript, TranscriptMessage, replaced_messages
+from lithify.core.messages import Message, counted_bytes, estimate_tokens, role_of
+from lithify.transcripts.json_lines import first_objects, json_lines, json_of, lines_between
+from lithify.transcripts.json_text import line_ending
+from lithify.transcripts.line_format import (
+    Arrangement,
+    Ground,
+    LineFacts,
+    LineFormat,
+    message_of_line,
+    size_of_lines,
+)
+from lithify.transcripts.line_reading import parse_lines
+from lithify.transcripts.model import Problem, Stamp, Transcript, replaced_messages
 from lithify.transcripts.roles import is_chat_message
 from lithify.transcripts.summary_text import one_line, spelled_like
 
@@ -42,14 +53,50 @@ def recognise(text: str, name: str) -> bool:
 
 def parse(text: str) -> Transcript:
     """Every message; also one that kimi-cli could not load, as it is the user's, with a problem that says so."""
-    lines = list(json_lines(text, strict=False))
-    messages = tuple(TranscriptMessage(line.value, line.start, line.end) for line in lines if _is_message(line.value))
-    faults = [Fault(line.start, wrong) for line in lines if (wrong := _wrong_with(line)) is not None]
-    if not (lines and skip_mark(text)):
-        return Transcript(name, messages, problems_of(text, faults))
-    faults.append(Fault(0, "a byte order mark, for which kimi-cli skips the first record"))
+    return parse_lines(LINES, text)
+
+
+_Shape: TypeAlias = Message | tuple[Message, str] | str
+"""The bare message of a line, what is wrong with the line, or both."""
+
+_RECORD = ""
+"""Nothing is wrong with a record of kimi-cli's own."""
+
+
+def _facts_of(source: str) -> LineFacts:
+    value, fault = json_of(source, strict=False)
+    wrong = _wrong_with(value, fault)
+    if not _is_message(value):
+        return LineFacts(wrong or _RECORD)
+    return LineFacts(bare(value) if wrong is None else (bare(value), wrong), counted_bytes(value))
+
+
+def _arrange(shapes: Sequence[_Shape | None], ground: Ground) -> Arrangement:
+    read = [(line, *_said_and_wrong(shape)) for line, shape in enumerate(shapes) if shape is not None]
+    messages = [(line,) for line, said, _ in read if said is not None]
+    said = [said for _, said, _ in read if said is not None]
+    problems = tuple(Problem(line, wrong) for line, _, wrong in read if wrong)
+    if not (read and ground.mark):
+        return Arrangement(messages, said, problems)
+    mark = Problem(0, "a byte order mark, for which kimi-cli skips the first record")
     reason = "A byte order mark hides the first record from kimi-cli: save the file without it, then compact it."
-    return Transcript(name, messages, problems_of(text, faults), writable=False, read_only_reason=reason)
+    return Arrangement(messages, said, (mark, *problems), reason)
+
+
+def _said_and_wrong(shape: _Shape) -> tuple[Message | None, str]:
+    if isinstance(shape, tuple):
+        return shape
+    return (shape, "") if isinstance(shape, dict) else (None, shape)
+
+
+LINES = LineFormat(
+    name,
+    facts_of=_facts_of,
+    arrange=_arrange,
+    decode=lambda source: json_of(source, strict=False)[0],
+    message_of=message_of_line,
+    size_of=size_of_lines,
+)
 
 
 def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:  # noqa: ARG001 - nothing here bears a time or an id
@@ -79,12 +126,12 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and role_of(value) in MESSAGE_ROLES
 
 
-def _wrong_with(line: JsonLine) -> str | None:
-    if line.fault is not None or _record(line.value):
-        return line.fault
-    if _is_message(line.value):
-        return _wrong_with_message(line.value)
-    role = role_of(line.value) if isinstance(line.value, dict) else ""
+def _wrong_with(value: Any, fault: str | None) -> str | None:
+    if fault is not None or _record(value):
+        return fault
+    if _is_message(value):
+        return _wrong_with_message(value)
+    role = role_of(value) if isinstance(value, dict) else ""
     if role in _RECORDS:
         return f"not a record: {role} without a proper `{_RECORDS[role][0]}`"
     return f"not a message: kimi-cli knows no role `{role}`" if role else "not a message: no object with a role"

@@ -1,27 +1,61 @@
-"""The lines of a text as an editor counts them: ended by a newline, a carriage return, or both; found anew only where
-the text was changed."""
+"""A text as the lines that an editor counts: ended by a newline, a carriage return, or both; an edit makes anew only
+the lines it touches, and shares the others."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from itertools import accumulate
 
 from lithify.transcripts.json_text import LINE_ENDING
 
 
 class Lines:
-    """A text and where its lines begin. It never changes; an edit makes another one."""
+    """A text by its lines. It never changes; an edit makes another one.
 
-    def __init__(self, text: str, starts: list[int] | None = None) -> None:
-        self.text = text
-        self._starts = starts
+    The text is kept once: whole until somebody asks for its lines, then only as these. Threads may share it: what is
+    found late is found the same by each.
+    """
+
+    def __init__(self, text: str, *, lines: list[str] | None = None, lone_returns: bool | None = None) -> None:
+        self._whole: str | None = text if lines is None else None
+        self._all = lines
+        self._starts: list[int] | None = None
+        self._lone_returns = lone_returns
+
+    @property
+    def text(self) -> str:
+        """All of it; put together anew at each call once it was parted into lines."""
+        whole = self._whole
+        return "".join(self.all) if whole is None else whole
+
+    @property
+    def all(self) -> list[str]:
+        """Every line with its ending; the last one has none, and is empty behind a final line ending."""
+        if self._all is None:
+            self._all = split_lines(self.text)
+            self._whole = None
+        return self._all
 
     @property
     def starts(self) -> list[int]:
         """The offset at which each line begins."""
         if self._starts is None:
-            self._starts = [0, *_starts_behind(self.text, 0, len(self.text))]
+            starts = list(accumulate(map(len, self.all), initial=0))
+            self._starts = starts[:-1]
         return self._starts
+
+    @property
+    def length(self) -> int:
+        """How many characters the text has."""
+        whole = self._whole
+        return self.starts[-1] + len(self.all[-1]) if whole is None else len(whole)
+
+    @property
+    def has_lone_returns(self) -> bool:
+        """Whether a line ends in a carriage return alone."""
+        if self._lone_returns is None:
+            self._lone_returns = any(line.endswith("\r") for line in self.all)
+        return self._lone_returns
 
     def line_of(self, offset: int) -> int:
         """The line, counted from 0, that holds the character at an offset."""
@@ -29,35 +63,32 @@ class Lines:
 
     def bounds(self, line: int) -> tuple[int, int]:
         """Where a line begins and ends, its line ending left out. A line behind the last one is the text's end."""
-        starts = self.starts
-        if line >= len(starts):
-            return len(self.text), len(self.text)
-        begin = starts[line]
-        end = starts[line + 1] if line + 1 < len(starts) else len(self.text)
-        return begin, begin + len(self.text[begin:end].rstrip("\r\n"))
+        if line >= len(self.all):
+            return self.length, self.length
+        begin = self.starts[line]
+        return begin, begin + len(self.all[line].rstrip("\r\n"))
 
     def edited(self, start: int, end: int, replacement: str) -> Lines:
         """The text with the characters [start, end) replaced."""
-        text = self.text[:start] + replacement + self.text[end:]
-        if self._starts is None:
-            return Lines(text)
-        first = self.line_of(start)
-        if first and start == self.starts[first] and self.text[start - 1] == "\r":
+        lines, first, last = self.all, self.line_of(start), self.line_of(end)
+        before = lines[first][: start - self.starts[first]]
+        if first and not before and lines[first - 1].endswith("\r"):
             first -= 1  # a newline put in behind a carriage return belongs to the line before
-        behind = bisect_right(self.starts, end)
-        moved = len(replacement) - (end - start)
-        later = [begin + moved for begin in self.starts[behind:]]
-        begin, limit = self.starts[first], later[0] if later else len(text)
-        found = [one for one in _starts_behind(text, begin, limit) if not later or one < limit]
-        return Lines(text, [*self.starts[: first + 1], *found, *later])
+            before = lines[first]
+        made = split_lines(before + replacement + lines[last][end - self.starts[last] :])
+        if last + 1 < len(lines):
+            made.pop()  # the text goes on behind the last line ending
+        lone_returns = any(line.endswith("\r") for line in made) if self._lone_returns is False else None
+        return Lines("", lines=[*lines[:first], *made, *lines[last + 1 :]], lone_returns=lone_returns)
 
 
-def _starts_behind(text: str, begin: int, end: int) -> Iterator[int]:
-    """Where lines begin behind the line endings in [begin, end)."""
-    if text.count("\r", begin, end) != text.count("\r\n", begin, end):
-        yield from (found.end() for found in LINE_ENDING.finditer(text, begin, end))
-        return
-    found = text.find("\n", begin, end)
-    while found >= 0:
-        yield found + 1
-        found = text.find("\n", found + 1, end)
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their endings, and behind the last ending what is left, empty or not."""
+    if "\r" in text and text.count("\r") != text.count("\r\n"):
+        ends = [found.end() for found in LINE_ENDING.finditer(text)]
+        return [text[begin:end] for begin, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+    lines, begin = [], 0
+    while end := text.find("\n", begin) + 1:
+        lines.append(text[begin:end])
+        begin = end
+    return [*lines, text[begin:]]

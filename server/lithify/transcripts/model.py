@@ -10,6 +10,9 @@ from lithify.core.conversation import Range, kept_in_front
 from lithify.core.messages import Message, role_of
 from lithify.core.outcomes import LithifyError
 
+LOOKED_AT_CHARACTERS = 65536
+"""Characters that a format is told by where it is not JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -50,7 +53,7 @@ class Transcript:
     summary in place of the first messages."""
 
     format: str
-    messages: tuple[TranscriptMessage, ...]
+    messages: Sequence[TranscriptMessage]
     problems: tuple[Problem, ...]
     writable: bool = True
     read_only_reason: str | None = None
@@ -72,14 +75,19 @@ class Stamp:
 
 
 class TranscriptFormat(Protocol):
-    """One kind of chat file. A module of this room with these four names is a format."""
+    """One kind of chat file. A module of this room with these four names is a format. One of JSON lines may also have
+    `LINES`, a `line_format.LineFormat`, so that an edit of a long text costs little."""
 
     @property
     def name(self) -> str:
         """What the format is called in settings, on the command line and in `Transcript.format`."""
 
     def recognise(self, text: str, name: str) -> bool:
-        """Whether the text is of this format; `name` (of the file) decides only where the content does not."""
+        """Whether the text is of this format; `name` (of the file) decides only where the content does not.
+
+        Of a text whose first line is a JSON object, the first `json_lines.LOOKED_AT` lines and LOOKED_AT_CHARACTERS are
+        looked at, and nothing behind both: so a long one need not be recognised anew after each edit.
+        """
 
     def parse(self, text: str) -> Transcript:
         """The messages and the problems of any text whatever; never raises."""
@@ -113,7 +121,11 @@ def replaced_messages(transcript: Transcript, start: int, end: int) -> Sequence[
     length = len(transcript.messages)
     if not 0 <= start <= end <= length:
         raise LithifyError("invalid_range", f"{start}..{end} does not lie within the {length} messages")
-    leaving = transcript.messages[start + kept_in_front(transcript.conversation, Range(start, end)) : end]
+    leaving = transcript.messages[start + _kept_in_front(transcript, start, end) : end]
     if not leaving:
         raise LithifyError("invalid_range", f"{start}..{end} holds no message that a summary could replace")
     return leaving
+
+
+def _kept_in_front(transcript: Transcript, start: int, end: int) -> int:
+    return kept_in_front([placed.message for placed in transcript.messages[:1]], Range(start, end))

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from lithify.core.messages import Message
-from lithify.transcripts.json_lines import JsonLine, first_objects, json_lines, lines_between
-from lithify.transcripts.json_text import Fault, problems_of
-from lithify.transcripts.model import Stamp, Transcript, TranscriptMessage, is_message, replaced_messages
+from collections.abc import Sequence
+
+from lithify.core.bare_messages import bare
+from lithify.core.messages import Message, counted_bytes
+from lithify.transcripts.json_lines import first_objects, json_of, lines_between
+from lithify.transcripts.line_format import (
+    Arrangement,
+    Ground,
+    LineFacts,
+    LineFormat,
+    message_of_line,
+    size_of_lines,
+)
+from lithify.transcripts.line_reading import parse_lines
+from lithify.transcripts.model import Problem, Stamp, Transcript, is_message, replaced_messages
 from lithify.transcripts.roles import is_chat_message
 from lithify.transcripts.summary_text import spelled_like
 
@@ -19,14 +30,31 @@ def recognise(text: str, name: str) -> bool:  # noqa: ARG001 - any name will do
 
 def parse(text: str) -> Transcript:
     """Every line that is a message. The others are problems, and hide nothing."""
-    lines = list(json_lines(text))
-    messages = tuple(TranscriptMessage(line.value, line.start, line.end) for line in lines if is_message(line.value))
-    faults = [Fault(line.start, _wrong_with(line)) for line in lines if not is_message(line.value)]
-    return Transcript(name, messages, problems_of(text, faults))
+    return parse_lines(LINES, text)
 
 
-def _wrong_with(line: JsonLine) -> str:
-    return line.fault or "not a message: no object with a role"
+def _facts_of(source: str) -> LineFacts:
+    """The shape is the bare message, or what is wrong with the line."""
+    value, fault = json_of(source, strict=True)
+    if is_message(value):
+        return LineFacts(bare(value), counted_bytes(value))
+    return LineFacts(fault or "not a message: no object with a role")
+
+
+def _arrange(shapes: Sequence[Message | str | None], _ground: Ground) -> Arrangement:
+    placed = [(line, shape) for line, shape in enumerate(shapes) if isinstance(shape, dict)]
+    problems = (Problem(line, shape) for line, shape in enumerate(shapes) if isinstance(shape, str))
+    return Arrangement([(line,) for line, _ in placed], [shape for _, shape in placed], tuple(problems))
+
+
+LINES = LineFormat(
+    name,
+    facts_of=_facts_of,
+    arrange=_arrange,
+    decode=lambda source: json_of(source, strict=True)[0],
+    message_of=message_of_line,
+    size_of=size_of_lines,
+)
 
 
 def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:  # noqa: ARG001 - nothing here bears a time or an id

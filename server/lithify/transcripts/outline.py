@@ -3,18 +3,16 @@ message lies where. Each answer costs little once the outline is made, which is 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 
-from lithify.core.anchors import plans_up_to
+from lithify.core.anchors import Plans
 from lithify.core.bare_messages import bare
-from lithify.core.conversation import InvalidRange, Noop, Plan, Range, kept_in_front, plan_compaction, plan_up_to
+from lithify.core.conversation import InvalidRange, Noop, Plan, Range
 from lithify.core.messages import Message, counted_bytes, result_text, role_of, text_parts, tokens_of_bytes, tool_calls
-from lithify.core.tool_groups import widen
+from lithify.transcripts.line_reading import ArrangedMessages, places_of_messages
 from lithify.transcripts.model import Transcript
+from lithify.transcripts.places import places_of
 
 TITLE_LENGTH = 60
 _LOOKED_AT = 400
@@ -31,51 +29,77 @@ class Offer:
 
 
 class Outline:
-    """The outline of one transcript."""
+    """The outline of one transcript. `before`: that of an earlier text with the same arrangement."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, before: Outline | None = None) -> None:
         self.transcript = transcript
-        self.conversation = transcript.conversation
-        self._bare = list(map(bare, self.conversation))
-        self._sums = list(accumulate(map(counted_bytes, self.conversation), initial=0))
+        self._conversation: list[Message] | None = None
+        by_line = transcript.messages.reading if isinstance(transcript.messages, ArrangedMessages) else None
+        self._bare = list(map(bare, self.conversation)) if by_line is None else by_line.arrangement.bare
+        self._plans = Plans(self._bare) if by_line is None else by_line.arrangement.plans
+        sizes = map(counted_bytes, self.conversation) if by_line is None else by_line.sizes
+        self._sums = list(accumulate(sizes, initial=0))
+        self._places = places_of(transcript.messages)
+        self._titles: dict[int, str] = {} if before is None else before._titles.copy()
+        for index in (by_line.altered if by_line else None) or ():
+            self._titles.pop(index, None)
+
+    @property
+    def conversation(self) -> list[Message]:
+        """The messages alone, in order; where they are decoded as they are asked for, all of them are, once."""
+        if self._conversation is None:
+            self._conversation = self.transcript.conversation
+        return self._conversation
+
+    def role(self, index: int) -> str:
+        """The role of a message."""
+        return role_of(self._bare[index])
+
+    def spans(self, first: int = 0) -> list[tuple[int, int]]:
+        """The first place of each message from that one on, as characters [start, end)."""
+        messages = self.transcript.messages
+        return [places[0] for places in places_of_messages(messages, first, len(messages))]
 
     def title(self, index: int) -> str:
         """The role of a message and its first words, on one line."""
-        message = self.conversation[index]
-        return f"{role_of(message) or 'message'}: {_first_words(message) or 'no text'}"
+        if (known := self._titles.get(index)) is not None:
+            return known
+        message = self._message(index)
+        title = f"{role_of(message) or 'message'}: {_first_words(message) or 'no text'}"
+        self._titles[index] = title
+        return title
 
     def tokens(self, index: int) -> int:
         """The tokens of a message."""
         return self._tokens(index, index + 1)
 
+    @property
+    def all_tokens(self) -> int:
+        """The tokens of the whole conversation."""
+        return self._tokens(0, len(self._sums) - 1)
+
     def calls(self, index: int) -> list[str]:
         """The names of the tools that a message calls."""
-        return [call.name or "unnamed" for call in tool_calls(self.conversation[index])]
+        return [call.name or "unnamed" for call in tool_calls(self._message(index))]
 
     # --- what can be compacted ---
 
     def up_to(self, index: int, *, exact: bool = False) -> Offer | None:
         """What "up to here" on a message would replace; None where it would change nothing."""
-        return self._offer(plan_up_to(self._bare, index, exact=True) if exact else self._plans_up_to[index])
+        return self._offer(self._plans.up_to(index, exact=exact))
 
     def between(self, start: int, end: int, *, exact: bool = False) -> Offer | None:
         """What the compaction of the messages [start, end) would replace."""
-        return self._offer(plan_compaction(self._bare, start=start, end=end, max_preserved_messages=0, exact=exact))
+        return self._offer(self._plans.compaction(start=start, end=end, max_preserved_messages=0, exact=exact))
 
     def whole(self, max_preserved_messages: int, *, exact: bool = False) -> Offer | None:
         """What the compaction of the conversation would replace."""
         preserved = max_preserved_messages
-        return self._offer(
-            plan_compaction(self._bare, start=None, end=None, max_preserved_messages=preserved, exact=exact)
-        )
+        return self._offer(self._plans.compaction(start=None, end=None, max_preserved_messages=preserved, exact=exact))
 
     def is_whole(self, part: Range, *, exact: bool = False) -> bool:
         """Whether a range parts no call from its results, or need not heed that."""
-        return exact or widen(self._bare, part.start, part.end) == (part.start, part.end)
-
-    @cached_property
-    def _plans_up_to(self) -> list[Plan | Noop]:
-        return plans_up_to(self._bare)
+        return exact or self._plans.widened(part) == part
 
     def _offer(self, planned: Plan | Noop | InvalidRange) -> Offer | None:
         if not isinstance(planned, Plan) or not self.transcript.writable:
@@ -83,7 +107,7 @@ class Outline:
         start, end = planned.range.start, planned.range.end
         if start > 0 and self.transcript.prefix_only:
             return None
-        first = start + kept_in_front(self.conversation, planned.range)
+        first = start + (1 if start == 0 and self._plans.keeps_first else 0)
         return Offer(planned.range, end - first, self._tokens(first, end)) if first < end else None
 
     def _tokens(self, start: int, end: int) -> int:
@@ -93,8 +117,7 @@ class Outline:
 
     def within(self, start: int, end: int) -> tuple[int, int] | None:
         """The messages [first, last] of which the characters [start, end) hold some; None where there are none."""
-        first, behind = bisect_right(self._ends, start), bisect_left(self._starts, end)
-        found = [index for _, _, index in self._places[first:behind]]
+        found = self._places.messages(self._places.ended(start), self._places.begun(end))
         return (min(found), max(found)) if found else None
 
     def near(self, start: int, end: int) -> int | None:
@@ -104,27 +127,12 @@ class Outline:
             return found[1]
         if any(fold.start <= start and end <= fold.end for fold in self.transcript.folds):
             return None
-        above = bisect_right(self._ends, start)
-        return self._places[above - 1][2] if above else None
+        above = self._places.ended(start)
+        return self._places.messages(above - 1, above)[0] if above else None
 
-    @cached_property
-    def _places(self) -> list[tuple[int, int, int]]:
-        """All places of messages, in the order of the text: start, end, index of the message."""
-        return sorted(self._all_places())
-
-    def _all_places(self) -> Iterator[tuple[int, int, int]]:
-        for index, placed in enumerate(self.transcript.messages):
-            yield placed.start, placed.end, index
-            yield from ((start, end, index) for start, end in placed.more)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [start for start, _, _ in self._places]
-
-    @cached_property
-    def _ends(self) -> list[int]:
-        """Ends that never go back, also where a place lies within another."""
-        return list(accumulate((end for _, end, _ in self._places), max))
+    def _message(self, index: int) -> Message:
+        known = self._conversation
+        return self.transcript.messages[index].message if known is None else known[index]
 
 
 def _first_words(message: Message) -> str:

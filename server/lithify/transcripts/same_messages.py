@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from lithify.core.conversation import Range, kept_in_front
-from lithify.transcripts.model import Transcript, TranscriptMessage
+from lithify.core.messages import Message
+from lithify.transcripts.line_reading import places_of_messages
+from lithify.transcripts.model import Transcript
 
-_Said: TypeAlias = tuple[Any, ...]
-"""A message, and how it is spelled in each of its places."""
+_Spelled: TypeAlias = tuple[str, ...]
+"""How a message is spelled in each of its places."""
 
 
 def place_of_same(
@@ -23,12 +24,15 @@ def place_of_same(
     if before.format != after.format:
         return None
     length = wanted.end - wanted.start
-    looked_for = _said(before_text, before.messages[wanted.start : wanted.end])
-    there = _said(after_text, after.messages)
+    looked_for = _spelled(before_text, before, wanted.start, wanted.end)
+    said = _said(before, wanted.start, wanted.end)
+    there = _spelled(after_text, after, 0, len(after.messages))
     found = [
         start
         for start in range(len(there) - length + 1)
-        if there[start] == looked_for[0] and there[start : start + length] == looked_for
+        if there[start] == looked_for[0]
+        and there[start : start + length] == looked_for
+        and _said(after, start, start + length) == said
     ]
     from_end = len(there) - (len(before.messages) - wanted.start)
     start = next((one for one in (wanted.start, from_end) if one in found), found[0] if len(found) == 1 else None)
@@ -39,5 +43,10 @@ def place_of_same(
     return place if kept_in_front(after.conversation, place) == stays else None
 
 
-def _said(text: str, messages: Sequence[TranscriptMessage]) -> list[_Said]:
-    return [(one.message, text[one.start : one.end], *(text[start:end] for start, end in one.more)) for one in messages]
+def _spelled(text: str, transcript: Transcript, start: int, end: int) -> list[_Spelled]:
+    places = places_of_messages(transcript.messages, start, end)
+    return [tuple(text[first:behind] for first, behind in some) for some in places]
+
+
+def _said(transcript: Transcript, start: int, end: int) -> list[Message]:
+    return [placed.message for placed in transcript.messages[start:end]]

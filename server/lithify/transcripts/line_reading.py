@@ -1,0 +1,196 @@
+"""A text of JSON lines read as a transcript, and read anew after an edit with all that the edit left as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from lithify.core.messages import Message
+from lithify.transcripts.json_text import BYTE_ORDER_MARK, skip_mark
+from lithify.transcripts.line_format import Arrangement, Ground, LineFacts, LineFormat
+from lithify.transcripts.lines import Lines
+from lithify.transcripts.model import Fold, Transcript, TranscriptMessage
+from lithify.transcripts.text_edits import in_common, in_common_from_end
+
+_BLANK = " \t"
+
+
+@dataclass(slots=True)
+class LineReading:
+    """What the lines of a text were read as. It never changes; the messages are decoded when they are asked for, since
+    kept ones would need more room than the text.
+
+    `shapes` and `line_sizes` have one for each line, a blank one has neither; `sizes` are the counted bytes of each
+    message. `altered` are the messages that an edit changed, None where the whole arrangement is another.
+    """
+
+    format: LineFormat
+    lines: Lines
+    shapes: list[Any]
+    line_sizes: list[Any]
+    ground: Ground
+    arrangement: Arrangement
+    sizes: list[int]
+    altered: frozenset[int] | None = None
+    _decoded: tuple[int, Any] = field(default=(-1, None))
+
+    def message(self, index: int) -> Message:
+        """One message, decoded."""
+        return self.format.message_of(self.arrangement.arranged(index), self.decoded)
+
+    def decoded(self, line: int) -> Any:
+        """What a line says; that of the last line is kept, for one line may say many messages."""
+        at, value = self._decoded
+        if at != line:
+            value = self.format.decode(source_of(self.lines, line)[1])
+            self._decoded = (line, value)
+        return value
+
+    def span(self, line: int) -> tuple[int, int]:
+        """The characters [start, end) of a line, the white space around them left out."""
+        offset, source = source_of(self.lines, line)
+        start = self.lines.starts[line] + offset
+        return start, start + len(source)
+
+    def transcript(self) -> Transcript:
+        """The transcript, its messages decoded one by one as they are asked for."""
+        made, reason = self.arrangement, self.arrangement.read_only_reason
+        folds = tuple(
+            Fold(self.span(one.first)[0], self.span(one.last)[1], one.title, one.messages) for one in made.folds
+        )
+        messages = ArrangedMessages(self)
+        return Transcript(self.format.name, messages, made.problems, reason is None, reason, folds, made.prefix_only)
+
+
+class ArrangedMessages(Sequence[TranscriptMessage]):
+    """The messages of a reading with their places."""
+
+    def __init__(self, reading: LineReading) -> None:
+        self.reading = reading
+
+    def __len__(self) -> int:
+        return len(self.reading.arrangement.messages)
+
+    @overload
+    def __getitem__(self, index: int) -> TranscriptMessage: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TranscriptMessage, ...]: ...
+    def __getitem__(self, index: int | slice) -> TranscriptMessage | tuple[TranscriptMessage, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._placed, range(*index.indices(len(self)))))
+        return self._placed(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[TranscriptMessage]:
+        return map(self._placed, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def _placed(self, index: int) -> TranscriptMessage:
+        (start, end), *more = map(self.reading.span, self.reading.arrangement.messages[index])
+        return TranscriptMessage(self.reading.message(index), start, end, tuple(more))
+
+
+def places_of_messages(messages: Sequence[TranscriptMessage], start: int, end: int) -> list[list[tuple[int, int]]]:
+    """The places of the messages [start, end), the first one's first; none of them is decoded for it."""
+    if isinstance(messages, ArrangedMessages):
+        reading = messages.reading
+        return [list(map(reading.span, lines)) for lines in reading.arrangement.messages[start:end]]
+    return [[(placed.start, placed.end), *placed.more] for placed in messages[start:end]]
+
+
+def _same(one: object, other: object) -> bool:
+    return one == other
+
+
+def parse_lines(line_format: LineFormat, text: str) -> Transcript:
+    """The transcript of any text."""
+    return read_lines(line_format, Lines(text)).transcript()
+
+
+def read_lines(line_format: LineFormat, lines: Lines, before: LineReading | None = None) -> LineReading:
+    """The reading of a text. `before`: that of an earlier text, of which everything is taken over that the lines in
+    common say."""
+    ground = Ground(lines.all[0].startswith(BYTE_ORDER_MARK), lines.has_lone_returns)
+    if before is None or before.format is not line_format or before.ground != ground:
+        return _read_all(line_format, lines, ground)
+    old, new = before.lines.all, lines.all
+    first = in_common(old, new)
+    if ground.mark and not first:
+        return _read_all(line_format, lines, ground)
+    same_behind = in_common_from_end(old, new, min(len(old), len(new)) - first)
+    replaced, made = range(first, len(old) - same_behind), range(first, len(new) - same_behind)
+    shapes, sizes = _columns(_read_between(before, lines, replaced, made))
+    shapes = [*before.shapes[:first], *shapes, *before.shapes[replaced.stop :]]
+    sizes = [*before.line_sizes[:first], *sizes, *before.line_sizes[replaced.stop :]]
+    if len(replaced) != len(made) or shapes[first : made.stop] != before.shapes[first : made.stop]:
+        return _arranged(line_format, lines, shapes, sizes, ground)
+    return _altered(before, lines, shapes, sizes, made)
+
+
+def source_of(lines: Lines, line: int) -> tuple[int, str]:
+    """A line without the white space around it, and where it begins in the line."""
+    whole = lines.all[line]
+    mark = skip_mark(whole) if line == 0 else 0
+    body = whole[mark:].rstrip("\r\n")
+    source = body.lstrip(_BLANK)
+    return mark + len(body) - len(source), source.rstrip(_BLANK)
+
+
+def _read_all(line_format: LineFormat, lines: Lines, ground: Ground) -> LineReading:
+    facts = (_facts(line_format, lines, line) for line in range(len(lines.all)))
+    return _arranged(line_format, lines, *_columns(facts), ground)
+
+
+def _read_between(before: LineReading, lines: Lines, replaced: range, made: range) -> Iterator[LineFacts]:
+    """The facts of the lines `made`; those that were among the `replaced` ones too are not read again."""
+    old, new = before.lines.all, lines.all
+    known = {old[line]: line for line in replaced} if len(made) > 1 else {}
+    for line in made:
+        same = known.get(new[line])
+        if same is None:
+            yield _facts(before.format, lines, line)
+        else:
+            yield LineFacts(before.shapes[same], before.line_sizes[same])
+
+
+_BLANK_LINE = LineFacts(None)
+
+
+def _facts(line_format: LineFormat, lines: Lines, line: int) -> LineFacts:
+    source = source_of(lines, line)[1]
+    return line_format.facts_of(source) if source and not source.isspace() else _BLANK_LINE
+
+
+def _columns(facts: Iterable[LineFacts]) -> tuple[list[Any], list[Any]]:
+    """Shapes and sizes as two lists, which cost less than an object for each line."""
+    shapes, sizes = [], []
+    for shape, size in facts:
+        shapes.append(shape)
+        sizes.append(size)
+    return shapes, sizes
+
+
+def _arranged(
+    line_format: LineFormat, lines: Lines, shapes: list[Any], line_sizes: list[Any], ground: Ground
+) -> LineReading:
+    made = line_format.arrange(shapes, ground)
+    sizes = [line_format.size_of(made.arranged(one), line_sizes.__getitem__) for one in range(len(made.messages))]
+    return LineReading(line_format, lines, shapes, line_sizes, ground, made, sizes)
+
+
+def _altered(
+    before: LineReading, lines: Lines, shapes: list[Any], line_sizes: list[Any], changed: range
+) -> LineReading:
+    """The same arrangement, with other words in some lines."""
+    made, sizes = before.arrangement, list(before.sizes)
+    altered = frozenset(index for line in changed for index in made.said_by(line))
+    for index in altered:
+        sizes[index] = before.format.size_of(made.arranged(index), line_sizes.__getitem__)
+    return LineReading(before.format, lines, shapes, line_sizes, before.ground, made, sizes, altered)
