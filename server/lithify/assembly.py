@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from lithify.core.breaker import phase
 from lithify.core.events import EventResult
+from lithify.core.forced_formats import forced_format
 from lithify.core.model_calls import ModelFailure
 from lithify.core.outcomes import LithifyError
 from lithify.core.pipeline import Purpose
@@ -27,13 +28,21 @@ from lithify.llm.acp.folders import is_run_folder
 from lithify.llm.acp.runs import sweep
 from lithify.llm.editor import Client, EditorModel
 from lithify.prompt_files.templates import ConversationPrompt, find_conversation_prompt, find_template, user_prompts_dir
+from lithify.storage.agent_sessions import guards
+from lithify.storage.agent_sessions.catalogue import Catalogue
+from lithify.storage.backups import Backups
 from lithify.storage.chat_files import ChatFiles
 from lithify.storage.paths import data_dir
+from lithify.storage.preview_files import PreviewFiles
 from lithify.storage.projects import find_project, path_of
 from lithify.storage.store import open_store
+from lithify.workers.agent_sessions import AgentSessions
 from lithify.workers.buffer_compaction import BufferCompactor
 from lithify.workers.document_compaction import DocumentCompactor, Workplace
 from lithify.workers.document_places import Desk, Places
+from lithify.workers.document_records import DocumentRecords
+from lithify.workers.document_undo import DocumentUndoer
+from lithify.workers.document_writing import DocumentWriter, Marks
 from lithify.workers.extraction import Extractor
 from lithify.workers.ingestion import EventBatch, Ingestion
 from lithify.workers.model_use import Ledger, ModelUse
@@ -80,6 +89,10 @@ def new_id() -> str:
     return str(ULID())
 
 
+MARKS = Marks(now_in_transcripts, new_id, lambda: str(uuid4()))
+"""What new records of transcripts are marked with."""
+
+
 def actor_id() -> str:
     """The operating system's name for the user, at most 128 characters."""
     try:
@@ -91,6 +104,12 @@ def actor_id() -> str:
 def find_prompt() -> ConversationPrompt:
     """The prompt that conversations are compacted with."""
     return find_conversation_prompt(user_prompts_dir())
+
+
+def chat_files(folder: Path) -> ChatFiles:
+    """The chat files on the disk, with backups of agents' sessions in a data folder; none that its agent has open is
+    written."""
+    return ChatFiles(Backups(folder), guards.hold)
 
 
 def project_finder(workspace_folders: Sequence[str]) -> Callable[[str | None], Project]:
@@ -121,12 +140,12 @@ class Hooks:
     desk: Desk
 
 
-async def _sweep_runs() -> None:
-    """Takes away what agents of dead servers left; what stays is swept before the next agent is started."""
+async def _sweep(left_behind: Callable[[], object], what: str) -> None:
+    """Takes away what dead servers left; what stays is swept by the next one."""
     try:
-        await asyncio.to_thread(sweep)
+        await asyncio.to_thread(left_behind)
     except OSError as error:
-        logger.warning("What agents left behind could not be looked at: %s", error)
+        logger.warning("%s that were left behind could not be looked at: %s", what, error)
 
 
 class Lithify:
@@ -135,6 +154,7 @@ class Lithify:
     def __init__(self, hooks: Hooks, environment: dict[str, str]) -> None:
         self._hooks = hooks
         self.data_dir = data_dir(hooks.settings().data_dir, environment)
+        self.previews = PreviewFiles(self.data_dir / "previews")
         self.ingestion = Ingestion(hooks.settings, hooks.find_project, hooks.on_change, is_run_folder)
         self.storage: StorageThread[EventBatch, list[EventResult]] = StorageThread(
             lambda: open_store(self.data_dir, now), self.ingestion.handle, on_trouble=hooks.on_trouble
@@ -145,7 +165,8 @@ class Lithify:
         self.compactor = SessionCompactor(
             self.storage.run, self.sessions, hooks.settings, self.choose_models, find_prompt, now, new_id
         )
-        self.document_compactor = DocumentCompactor(Places(hooks.desk, ChatFiles()), self._workplace())
+        self.document_compactor = self._document_compactor()
+        self.agent_sessions = AgentSessions(Catalogue(environment))
         use = ModelUse(self.storage.run, hooks.settings, self.choose_models, now, hour_ago)
         self.extractor = Extractor(
             use,
@@ -174,21 +195,25 @@ class Lithify:
         """The models that the next call goes to, in the order in which they are tried."""
         return self._models.choose(self._hooks.settings().model)
 
-    def _workplace(self) -> Workplace:
-        return Workplace(
-            settings=self._hooks.settings,
-            choose_models=self.choose_models,
-            find_prompt=find_prompt,
-            ledger=Ledger(self.storage.run, now),
-            now=now_in_transcripts,
-            new_id=new_id,
-            new_uuid=lambda: str(uuid4()),
-        )
+    def _document_compactor(self) -> DocumentCompactor:
+        settings = self._hooks.settings
+
+        def format_of(uri: str) -> str | None:
+            return forced_format(settings().documents.formats, uri)
+
+        places = Places(self._hooks.desk, chat_files(self.data_dir), format_of=format_of)
+        records = DocumentRecords(self.storage.run)
+        workplace = Workplace(settings, self.choose_models, find_prompt, Ledger(self.storage.run, now), new_id)
+        writer = DocumentWriter(places, records, MARKS, lambda: settings().conversation.keep_originals)
+        undoer = DocumentUndoer(places, records)
+        return DocumentCompactor(places, writer, undoer, self.compactor.drafts, workplace)
 
     async def watch(self) -> None:
         """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears. What
         agents of servers that were killed left behind is taken away first."""
-        sweeping = asyncio.ensure_future(_sweep_runs())
+        sweeping = asyncio.gather(
+            _sweep(sweep, "Runs of agents"), _sweep(self.previews.sweep, "Previews of compactions")
+        )
         try:
             while True:
                 try:

@@ -8,15 +8,24 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lithify.cli import chat_file, compact
+from lithify.cli.in_place import undo_in_place
 from lithify.core.kimi import is_summary
+from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
+from lithify.core.outcomes import LithifyError
+from lithify.core.settings import Settings
+from lithify.llm.offline import OfflineModel
+from lithify.storage.store import open_store
 from lithify.transcripts import kimi_context
-from tests.support import kimi_loader
+from tests.support import claude_code_loader, kimi_loader
+from tests.support.claude_code_session import Session
+from tests.support.clock import Clock
 from tests.support.samples import DATA
 from tests.support.scripted_model import OWN
 
@@ -28,6 +37,14 @@ CHAT: list[dict[str, Any]] = [
     {"role": "user", "content": "Now write the tests."},
     {"role": "assistant", "content": "Tests are written."},
 ]
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data folder of the command, away from the files that it compacts."""
+    folder = tmp_path_factory.mktemp("data") / "lithify"
+    monkeypatch.setenv("LITHIFY_DATA_DIR", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -311,16 +328,12 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(
 
 
 COPILOT_CHAT = {"version": 3, "responderUsername": "GitHub Copilot", "requests": []}
-GEMINI_SESSION = {"sessionId": "s", "projectHash": "h", "messages": [{"id": "1", "type": "user", "content": "Hi"}]}
 
 
 @pytest.mark.parametrize(
     ("text", "agent"),
     [
-        (json.dumps({"type": "session.start", "data": {"sessionId": "s"}, "id": "1", "parentId": None}), "Copilot"),
-        (json.dumps(COPILOT_CHAT, indent=2), "Copilot"),
         (json.dumps({"kind": 0, "v": COPILOT_CHAT}) + "\n" + json.dumps({"kind": 1, "k": ["x"]}), "Copilot"),
-        (json.dumps(GEMINI_SESSION, indent=2), "Gemini"),
         (json.dumps([{"role": "user", "parts": [{"text": "Hi"}]}]), "Gemini"),
     ],
     ids=lambda value: value if len(value) < 20 else "",
@@ -395,12 +408,81 @@ def test_every_format_can_be_named() -> None:
     assert sorted(compact.FORMAT_NAMES) == sorted(one.name for one in chat_file.FORMATS)
 
 
-def test_a_file_that_changes_meanwhile_is_not_rewritten(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    read = chat_file.read_chat_file(str(chat), None)
-    chat.write_text("[]")
-    with pytest.raises(chat_file.ChatFileError, match="was changed by another program"):
-        chat_file.rewrite(read, b"new")
-    assert chat.read_text() == "[]"
+def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+    """Something that another program does while the model works."""
+    ask = OfflineModel.ask
+
+    async def slow(model: OfflineModel, request: ModelRequest) -> ModelReply | ModelFailure:
+        change()
+        return await ask(model, request)
+
+    monkeypatch.setattr(OfflineModel, "ask", slow)
+
+
+@pytest.mark.parametrize("after", ["[]", json.dumps([*CHAT, *CHAT[3:]], indent=2)], ids=["emptied", "grown"])
+def test_a_file_that_another_program_rewrites_meanwhile_is_left_alone(
+    chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    meanwhile(monkeypatch, lambda: chat.write_text(after))
+    assert call(chat, "--in-place") == 1
+    assert "nothing was written" in one_line(capsys)
+    assert (names(chat.parent), chat.read_text()) == (["chat.json"], after)
+
+
+def test_a_session_that_its_agent_appends_to_meanwhile_keeps_what_came(
+    tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = Session()
+    for number in range(3):
+        talk.user(f"question {number} " * 200)
+        talk.assistant(f"answer {number}")
+    path = tmp_path / "s1.jsonl"
+    path.write_text(talk.text())
+    talk.user("later")
+    meanwhile(monkeypatch, lambda: path.write_text(talk.text()))
+    assert call(path, "--in-place", "--preserve", 1) == 0
+    loaded = claude_code_loader.load(path.read_text())
+    assert [one["content"] for one in loaded[1:]] == [[{"type": "text", "text": "answer 2"}], "later"]
+    assert path.read_text().startswith(talk.text())
+    (backup,) = data_dir.glob("backups/*/*.s1.jsonl")
+    assert backup.read_text() == talk.text()
+
+
+def test_a_session_that_is_compacted_in_place_can_be_undone_by_another_process(session: Path, data_dir: Path) -> None:
+    before = session.read_text()
+    assert call(session, "--in-place") == 0
+    store = open_store(data_dir, Clock())
+    (kept,) = store.document_compactions.of_document(str(session.resolve()))
+    store.close()
+    assert (kept.format, kept.certain, kept.backup) == ("kimi-context", True, "context_1.jsonl")
+    assert undo_in_place(str(session), None, Settings()).compaction_id == kept.compaction_id
+    assert session.read_text() == before
+    with pytest.raises(LithifyError, match="no compaction that could be undone"):
+        undo_in_place(str(session), None, Settings())
+
+
+def test_where_nothing_is_to_be_kept_the_data_folder_holds_no_text(
+    tmp_path: Path, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(shutil.copy(SAMPLES / "claude-code" / "copilotchat-b3a7bd3c.jsonl", tmp_path))
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"conversation": {"keepOriginals": False}}))
+    assert call(path, "--in-place", "--settings", settings, "--model", "offline") == 0
+    assert "there is no backup, since conversation.keepOriginals is off" in capsys.readouterr().err
+    assert names(data_dir) == ["lithify.db"]
+    store = open_store(data_dir, Clock())
+    (kept,) = store.document_compactions.of_document(str(path.resolve()))
+    store.close()
+    assert (kept.kept, kept.changes) == (False, ())
+
+
+def test_a_data_folder_that_cannot_be_used_is_told_and_the_file_is_compacted(
+    chat: Path, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data_dir.write_text("in the way")
+    assert call(chat, "--in-place") == 0
+    assert "warning: What was replaced could not be kept" in capsys.readouterr().err
+    assert is_summary(json.loads(chat.read_text())[1])
 
 
 def test_a_lone_surrogate_is_shown_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -452,13 +534,14 @@ def test_the_command_works_as_a_filter_with_windows_line_endings_kept(session: P
     ],
 )
 def test_a_session_of_another_agent_is_compacted_in_place_and_its_backup_holds_what_was(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], sample: str, agent: str | None
+    tmp_path: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], sample: str, agent: str | None
 ) -> None:
     path = Path(shutil.copy(SAMPLES / sample, tmp_path))
     before = path.read_bytes()
     assert call(path, "--in-place") == 0
     after = path.read_bytes()
-    (backup,) = [one for one in tmp_path.iterdir() if one != path]
-    assert (backup.read_bytes(), after != before) == (before, True)
+    beside = [one for one in tmp_path.iterdir() if one != path]
+    (backup,) = beside or data_dir.glob("backups/*/*")
+    assert (backup.read_bytes(), after != before, beside == []) == (before, True, agent is not None)
     assert after.startswith(before) is (agent is not None), "sessions of these agents only ever grow"
     assert f"{agent} sees the change when it next opens this session" in capsys.readouterr().err or agent is None

@@ -135,12 +135,6 @@ async def test_a_command_of_a_later_version_says_that_it_is_not_built(client: Ra
     assert (failure.code, failure.type, failure.data["retryable"]) == (-32803, "not_built", False)
 
 
-@pytest.mark.parametrize("method", ["lithify/sessionDocument", "lithify/listAgentSessions"])
-async def test_a_request_of_a_later_version_says_that_it_is_not_built(client: RawClient, method: str) -> None:
-    failure = await client.failure(method, {"sessionId": "a"})
-    assert (failure.code, failure.type) == (-32803, "not_built")
-
-
 @pytest.mark.parametrize("message_id", ["a", "", "1", 0, -1, 2**53, 2**80, "\ud800", "lithify-1", "x" * 1000])
 async def test_an_answer_carries_the_id_of_its_request(client: RawClient, message_id: Any) -> None:
     client.ask("lithify/listSessions", {}, message_id)

@@ -69,22 +69,6 @@ async def test_what_does_not_exist_or_does_not_fit_is_an_invalid_param_of_its_ty
 
 
 @pytest.mark.parametrize(
-    ("command", "argument"),
-    [
-        (UNDO, {"uri": "file:///a.json"}),
-        (FULL, {"uri": "file:///a.json", "draft": True}),
-    ],
-)
-async def test_drafts_and_undoing_of_documents_are_not_built_yet(
-    client: RawClient, command: str, argument: Json
-) -> None:
-    open_session(client, "a", conversation())
-    async with unchanged(client, "a"):
-        failure = await client.command_failure(command, argument)
-    assert (failure.code, failure.type, failure.data["retryable"]) == (-32803, "not_built", False)
-
-
-@pytest.mark.parametrize(
     ("answer", "failure_type"),
     [
         (refusing("no_model"), "model_unavailable"),

@@ -15,6 +15,11 @@ from tests.support.transcripts import json_lines
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+def more(amount: str) -> list[str]:
+    """What is offered beside the compactions themselves."""
+    return ["Compact up to here with instructions…", f"Preview compaction up to here ({amount})"]
+
+
 async def test_a_selection_that_ends_where_the_next_message_begins_does_not_hold_it(
     text_editor: TextEditor, uri: str
 ) -> None:
@@ -24,6 +29,7 @@ async def test_a_selection_that_ends_where_the_next_message_begins_does_not_hold
     assert [action["title"] for action in actions] == [
         "Compact up to here (5 messages, 1.9k tokens)",
         "Compact conversation",
+        *more("5 messages, 1.9k tokens"),
     ]
 
 
@@ -49,7 +55,7 @@ async def test_only_actions_of_the_kinds_that_are_asked_for_are_offered(
 async def test_messages_on_one_line_are_told_apart_by_the_cursor(text_editor: TextEditor, uri: str) -> None:
     text = json.dumps(CHAT)
     text_editor.open(uri, text)
-    up_to_here, _ = await text_editor.actions(uri, text.index("Done"))
+    up_to_here, *_ = await text_editor.actions(uri, text.index("Done"))
     assert up_to_here["title"] == "Compact up to here (5 messages, 1.9k tokens)"
     assert up_to_here["command"]["arguments"] == [{"uri": uri, "index": 4}]
     (lens,) = await text_editor.request("codeLens", uri)
@@ -82,8 +88,21 @@ async def test_no_conversation_is_offered_that_has_nothing_in_front_of_its_tail(
 ) -> None:
     text_editor.open(uri, json_lines(CHAT[:1]))
     assert [action["title"] for action in await text_editor.actions(uri, 0)] == [
-        "Compact up to here (1 message, 6 tokens)"
+        "Compact up to here (1 message, 6 tokens)",
+        *more("1 message, 6 tokens"),
     ]
+
+
+async def test_above_all_messages_the_conversation_is_what_can_be_looked_at(text_editor: TextEditor, uri: str) -> None:
+    text_editor.open(uri, f"\n{TEXT}")
+    actions = await text_editor.actions(uri, 0)
+    assert [action["title"] for action in actions] == [
+        "Compact conversation",
+        "Compact conversation with instructions…",
+        "Preview compaction of the conversation (4 messages, 1.9k tokens)",
+    ]
+    assert actions[1]["command"]["arguments"] == [{"command": FULL, "arguments": [{"uri": uri}]}]
+    assert actions[2]["command"]["arguments"] == [{"uri": uri}]
 
 
 async def test_a_document_that_is_not_open_has_nothing(text_editor: TextEditor, uri: str) -> None:

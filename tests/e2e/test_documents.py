@@ -162,9 +162,17 @@ async def test_the_actions_on_a_message_compact_up_to_it_and_the_whole(editor: T
     assert [(action["title"], action["kind"]) for action in actions] == [
         ("Compact up to here (5 messages, 1.9k tokens)", "refactor.rewrite.compact"),
         ("Compact conversation", "refactor.rewrite.compact"),
+        ("Compact up to here with instructions…", "refactor.rewrite.compact"),
+        ("Preview compaction up to here (5 messages, 1.9k tokens)", "refactor.rewrite.compact"),
     ]
+    here = {"uri": uri, "line": 4}
     commands = [(action["command"]["command"], action["command"]["arguments"]) for action in actions]
-    assert commands == [(UP_TO_HERE, [{"uri": uri, "line": 4}]), (FULL, [{"uri": uri}])]
+    assert commands == [
+        (UP_TO_HERE, [here]),
+        (FULL, [{"uri": uri}]),
+        ("lithify.compact_with_instructions", [{"command": UP_TO_HERE, "arguments": [here]}]),
+        ("lithify.preview_compaction", [here]),
+    ]
 
 
 async def test_a_selection_over_several_messages_can_be_compacted_alone(editor: TextEditor, uri: str) -> None:
@@ -174,6 +182,8 @@ async def test_a_selection_over_several_messages_can_be_compacted_alone(editor: 
         "Compact up to here (6 messages, 1.9k tokens)",
         "Compact selection",
         "Compact conversation",
+        "Compact up to here with instructions…",
+        "Preview compaction up to here (6 messages, 1.9k tokens)",
     ]
     assert actions[1]["command"]["arguments"] == [{"uri": uri, "start": 4, "end": 6}]
 

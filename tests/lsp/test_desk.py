@@ -20,12 +20,12 @@ URI = "file:///chats/a.jsonl"
 class Open:
     """A document that is open, and what was sent to its editor."""
 
-    def __init__(self, **capabilities: Any) -> None:
+    def __init__(self, client_name: str = "", **capabilities: Any) -> None:
         self.sent: list[Any] = []
         self.documents = Documents()
         self.documents.open(URI, 1, "text")
         asking = ClientRequests(self.sent.append)
-        self.desk = EditorDesk(self.documents, asking, lambda *path: capabilities.get(path[-1]))
+        self.desk = EditorDesk(self.documents, asking, lambda *path: capabilities.get(path[-1]), client_name)
 
 
 @pytest.mark.parametrize("change", ["typed", "closed"])
@@ -37,7 +37,7 @@ def test_an_edit_of_a_text_that_is_no_longer_the_newest_is_not_sent(change: str)
         opened.documents.change(URI, 2, [ContentChange(text="other")])
     else:
         opened.documents.close(URI)
-    refused = asyncio.run(opened.desk.edit(document, TextEdit(0, 1, "x")))
+    refused = asyncio.run(opened.desk.edit(document, TextEdit(0, 1, "x"), "Compact conversation"))
     assert refused == "the document was changed or closed meanwhile"
     assert opened.sent == []
 
@@ -51,3 +51,32 @@ def test_an_editor_that_says_it_takes_no_edits_is_told_before_a_model_is_asked()
 @pytest.mark.parametrize("said", [{"applyEdit": True}, {}])
 def test_an_editor_that_takes_edits_or_says_nothing_is_asked(said: dict[str, bool]) -> None:
     Open(**said).desk.check_edits()
+
+
+@pytest.mark.parametrize("name", ["Emacs", "eglot"])
+def test_an_editor_that_would_look_for_the_least_difference_gets_an_insertion_and_a_deletion(name: str) -> None:
+    assert _edits_asked_of(name) == [(0, 0, "new "), (0, 4, "")]
+
+
+def test_any_other_editor_gets_one_replacement() -> None:
+    assert _edits_asked_of("Neovim") == [(0, 4, "new ")]
+
+
+def _edits_asked_of(client_name: str) -> list[tuple[int, int, str]]:
+    """The edits, each with its columns, that an editor is asked for where four characters are replaced."""
+    opened = Open(client_name=client_name)
+
+    async def asked() -> Any:
+        document = opened.desk.find(URI)
+        assert document is not None
+        editing = asyncio.ensure_future(opened.desk.edit(document, TextEdit(0, 4, "new "), "Compact conversation"))
+        while not opened.sent:
+            await asyncio.sleep(0)
+        editing.cancel()
+        await asyncio.gather(editing, return_exceptions=True)
+        return opened.sent[0]["params"]["edit"]["changes"][URI]
+
+    return [
+        (one["range"]["start"]["character"], one["range"]["end"]["character"], one["newText"])
+        for one in asyncio.run(asked())
+    ]

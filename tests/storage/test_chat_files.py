@@ -1,39 +1,301 @@
-"""Users' transcripts on the disk: rewritten only while they are what was read."""
+"""Users' transcripts on the disk: rewritten only while they are what was read, appended to only while they are free."""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from lithify.core.file_writes import Changed, FileWrite, Held, Written
+from lithify.storage import system
+from lithify.storage.backups import MOST_BACKUPS, Backups
 from lithify.storage.chat_files import ChatFiles
 from lithify.storage.paths import NotAFile
+from tests.storage.seam import at_each_call, calls_noted, dying_at, failing_from
 
-FILES = ChatFiles()
-
-
-def test_a_file_is_rewritten_and_what_it_held_lies_beside_it(tmp_path: Path) -> None:
-    file = tmp_path / "chat.jsonl"
-    file.write_bytes(b"old")
-    assert FILES.rewrite(str(file), FILES.read(str(file)), b"new", rotates=False) == "chat.jsonl.bak"
-    assert (file.read_bytes(), (tmp_path / "chat.jsonl.bak").read_bytes()) == (b"new", b"old")
+OLD, NEW = b'{"a":1}\n', b'{"b":2}\n{"c":3}\n'
 
 
-def test_a_session_of_kimi_is_numbered_as_kimi_does(tmp_path: Path) -> None:
-    file = tmp_path / "context.jsonl"
-    file.write_bytes(b"old")
-    assert FILES.rewrite(str(file), b"old", b"new", rotates=True) == "context_1.jsonl"
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "chats" / "chat.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(OLD)
+    return path
 
 
-def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "chat.jsonl"
+@pytest.fixture
+def backups(tmp_path: Path) -> Backups:
+    return Backups(tmp_path / "data")
+
+
+@pytest.fixture
+def files(backups: Backups) -> ChatFiles:
+    return ChatFiles(backups)
+
+
+def append(files: ChatFiles, file: Path, before: bytes = OLD, backup_id: str | None = "01") -> FileWrite:
+    return files.append(str(file), before, NEW, format_name="claude-code", backup_id=backup_id)
+
+
+def rewrite(files: ChatFiles, file: Path, before: bytes = OLD, *, rotates: bool = False) -> FileWrite:
+    return files.rewrite(str(file), before, b"new", format_name="openai-jsonl", rotates=rotates)
+
+
+def kept(tmp_path: Path) -> dict[str, bytes]:
+    """The backups in the data folder, and what they hold."""
+    return {path.name: path.read_bytes() for path in (tmp_path / "data").glob("backups/*/*")}
+
+
+# --- rewritten ------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_rewritten_and_what_it_held_lies_beside_it(files: ChatFiles, file: Path) -> None:
+    assert rewrite(files, file, files.read(str(file))) == Written("chat.jsonl.bak")
+    assert (file.read_bytes(), file.with_name("chat.jsonl.bak").read_bytes()) == (b"new", OLD)
+
+
+def test_a_session_of_kimi_is_numbered_as_kimi_does(files: ChatFiles, file: Path) -> None:
+    assert rewrite(files, file.rename(file.with_name("context.jsonl")), rotates=True) == Written("context_1.jsonl")
+
+
+def test_a_file_that_holds_something_else_is_left_alone(files: ChatFiles, file: Path) -> None:
     file.write_bytes(b"changed")
-    assert FILES.rewrite(str(file), b"old", b"new", rotates=False) is None
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"changed"]
+    assert isinstance(rewrite(files, file), Changed)
+    assert [path.read_bytes() for path in file.parent.iterdir()] == [b"changed"]
 
 
-def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_named_pipe_is_not_waited_for(files: ChatFiles, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "chat.jsonl")
     with pytest.raises(NotAFile):
-        FILES.read(str(tmp_path / "chat.jsonl"))
+        files.read(str(tmp_path / "chat.jsonl"))
+
+
+# --- appended to ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_appended_goes_in_with_one_write_behind_a_backup_of_what_was_there(
+    files: ChatFiles, file: Path, tmp_path: Path
+) -> None:
+    inode = file.stat().st_ino
+    with calls_noted() as noted:
+        done = append(files, file)
+    (place,) = (tmp_path / "data").glob("backups/*/*")
+    assert done == Written(str(place))
+    assert (file.read_bytes(), place.read_bytes(), place.name) == (OLD + NEW, OLD, "01.chat.jsonl")
+    assert [arguments[1] for name, arguments in noted if name == "write"] == [OLD, NEW]
+    assert (file.stat().st_ino, [one.name for one in file.parent.iterdir()]) == (inode, ["chat.jsonl"])
+
+
+def test_a_backup_is_for_the_user_alone(files: ChatFiles, file: Path, tmp_path: Path) -> None:
+    file.chmod(0o644)
+    append(files, file)
+    (place,) = (tmp_path / "data").glob("backups/*/*")
+    modes = [stat.S_IMODE(one.stat().st_mode) for one in (place, place.parent, place.parent.parent)]
+    assert modes == [0o600, 0o700, 0o700]
+
+
+def test_where_nothing_is_to_be_kept_there_is_no_backup(files: ChatFiles, file: Path, tmp_path: Path) -> None:
+    assert append(files, file, backup_id=None) == Written(None)
+    assert (file.read_bytes(), kept(tmp_path)) == (OLD + NEW, {})
+
+
+def test_of_each_file_only_the_newest_backups_are_kept(files: ChatFiles, file: Path, tmp_path: Path) -> None:
+    other = file.with_name("other.jsonl")
+    other.write_bytes(OLD)
+    append(files, other, backup_id="00")
+    for number in range(MOST_BACKUPS + 2):
+        append(files, file, file.read_bytes(), f"{number:02}")
+    newest = {f"{number:02}.chat.jsonl" for number in range(2, MOST_BACKUPS + 2)}
+    assert set(kept(tmp_path)) == newest | {"00.other.jsonl"}
+
+
+def test_a_backup_is_found_by_its_id_as_long_as_it_is_there(files: ChatFiles, file: Path, tmp_path: Path) -> None:
+    done = append(files, file)
+    assert isinstance(done, Written)
+    assert done.backup == files.backup(str(file), "01")
+    (link := tmp_path / "link.jsonl").symlink_to(file)
+    assert files.backup(str(link), "01") == done.backup
+    assert files.backup(str(file), "02") is None
+
+
+def test_a_file_that_grew_is_not_appended_to(files: ChatFiles, file: Path, tmp_path: Path) -> None:
+    file.write_bytes(OLD + b'{"more":1}\n')
+    assert isinstance(append(files, file), Changed)
+    assert (file.read_bytes(), kept(tmp_path)) == (OLD + b'{"more":1}\n', {})
+
+
+def test_a_file_that_is_not_there_is_not_made(files: ChatFiles, file: Path) -> None:
+    file.unlink()
+    with pytest.raises(FileNotFoundError):
+        append(files, file)
+    assert not file.exists()
+
+
+@contextmanager
+def just_before(name: str, count: int, change: Callable[[], object]) -> Iterator[None]:
+    """Something that another program does just before a call of that name on the file itself, counted from 0."""
+    seen = -1
+
+    def look(_: int, called: str, __: object) -> None:
+        nonlocal seen
+        seen += called == name
+        if called == name and seen == count:
+            change()
+
+    with at_each_call(look):
+        yield
+
+
+FOREIGN = b'{"foreign":1}\n'
+
+
+def write_behind(file: Path) -> None:
+    with file.open("ab") as agent:
+        agent.write(FOREIGN)
+
+
+def test_what_came_in_just_before_the_write_is_kept_and_ours_is_cut_off_again(
+    files: ChatFiles, file: Path, tmp_path: Path
+) -> None:
+    with just_before("write", 1, lambda: write_behind(file)):
+        assert isinstance(append(files, file), Changed)
+    assert (file.read_bytes(), kept(tmp_path)) == (OLD + FOREIGN, {})
+
+
+def test_what_comes_just_behind_the_write_is_kept_and_so_is_ours(files: ChatFiles, file: Path) -> None:
+    with just_before("fsync", 2, lambda: write_behind(file)):
+        assert isinstance(append(files, file), Written)
+    assert file.read_bytes() == OLD + NEW + FOREIGN
+
+
+def test_what_came_in_on_both_sides_stays_and_is_told(files: ChatFiles, file: Path) -> None:
+    with (
+        just_before("write", 1, lambda: write_behind(file)),
+        just_before("fsync", 2, lambda: write_behind(file)),
+        pytest.raises(OSError, match="another program wrote behind what was appended"),
+    ):
+        append(files, file)
+    assert file.read_bytes() == OLD + FOREIGN + NEW + FOREIGN
+
+
+def test_a_file_that_is_replaced_meanwhile_is_not_written(files: ChatFiles, file: Path) -> None:
+    def replace() -> None:
+        other = file.with_name("other")
+        other.write_bytes(FOREIGN)
+        other.replace(file)
+
+    with just_before("write", 1, replace):
+        assert isinstance(append(files, file), Changed)
+    assert file.read_bytes() == FOREIGN
+
+
+# --- a disk that fails, a process that dies -------------------------------------------------------------------
+
+
+def calls_of_an_append(files: ChatFiles, file: Path) -> list[str]:
+    copy = file.with_name("copy.jsonl")
+    copy.write_bytes(OLD)
+    with calls_noted() as noted:
+        append(files, copy)
+    copy.unlink()
+    return [name for name, _ in noted]
+
+
+@pytest.mark.parametrize("call", range(12))
+def test_a_disk_that_fails_once_at_any_call_leaves_the_file_as_it_was(files: ChatFiles, file: Path, call: int) -> None:
+    assert len(calls_of_an_append(files, file)) == 11
+    with failing_from(call, 5, last=call):
+        try:
+            done: FileWrite | None = append(files, file)
+        except OSError:
+            done = None
+    assert file.read_bytes() == (OLD + NEW if isinstance(done, Written) else OLD)
+
+
+def test_a_disk_that_is_full_leaves_the_file_as_it_was(
+    files: ChatFiles, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = system.write
+    monkeypatch.setattr(system, "write", lambda to, data: whole(to, data[:5] if data == NEW else data))
+    with pytest.raises(OSError, match="No space left"):
+        append(files, file)
+    assert file.read_bytes() == OLD
+
+
+@pytest.mark.parametrize("call", range(12))
+def test_a_process_that_dies_before_any_call_leaves_the_old_or_the_new_file_whole(
+    files: ChatFiles, file: Path, tmp_path: Path, call: int
+) -> None:
+    names = calls_of_an_append(files, file)
+    with dying_at(call) as died:
+        append(files, file)
+    assert bool(died) == (call < len(names))
+    behind = file.read_bytes().removeprefix(OLD)
+    if call < len(names) and names[call] == "write":
+        assert NEW.startswith(behind), "a write that was broken off ends in a broken line"
+    else:
+        assert behind == (NEW if "write" in names[6:call] else b"")
+    assert set(kept(tmp_path).values()) <= {OLD, OLD[: len(OLD) // 2], b""}
+
+
+# --- cut off --------------------------------------------------------------------------------------------------
+
+
+def test_an_end_is_cut_off(files: ChatFiles, file: Path) -> None:
+    append(files, file)
+    assert files.cut(str(file), OLD + NEW, OLD, format_name="claude-code") == Written(None)
+    assert file.read_bytes() == OLD
+
+
+def test_nothing_is_cut_off_a_file_that_went_on(files: ChatFiles, file: Path) -> None:
+    append(files, file)
+    write_behind(file)
+    assert isinstance(files.cut(str(file), OLD + NEW, OLD, format_name="claude-code"), Changed)
+    assert file.read_bytes() == OLD + NEW + FOREIGN
+
+
+def test_nothing_is_cut_off_a_file_that_holds_something_else_of_the_same_length(files: ChatFiles, file: Path) -> None:
+    other = b"x" * len(OLD + NEW)
+    file.write_bytes(other)
+    assert isinstance(files.cut(str(file), OLD + NEW, OLD, format_name="claude-code"), Changed)
+    assert file.read_bytes() == other
+
+
+# --- held -----------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_somebody_holds_is_written_in_no_way(file: Path, backups: Backups, tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+
+    @contextmanager
+    def guard(path: str, format_name: str) -> Iterator[str | None]:
+        asked.append((path, format_name))
+        yield "Codex (process 7) has it open; end it first."
+
+    files = ChatFiles(backups, guard)
+    refused = Held("Codex (process 7) has it open; end it first.")
+    (link := file.with_name("link.jsonl")).symlink_to(file)
+    assert append(files, link) == rewrite(files, file) == refused
+    assert files.cut(str(file), OLD, b"", format_name="codex") == refused
+    assert files.held(str(file), "codex") == refused.reason
+    assert (file.read_bytes(), kept(tmp_path)) == (OLD, {})
+    assert {path for path, _ in asked} == {str(file.resolve())}
+    assert [name for _, name in asked] == ["claude-code", "openai-jsonl", "codex", "codex"]
+
+
+def test_the_file_is_looked_at_and_written_while_the_guard_holds_it(file: Path, backups: Backups) -> None:
+    seen: list[bytes] = []
+
+    @contextmanager
+    def guard(path: str, format_name: str) -> Iterator[str | None]:
+        seen.append(file.read_bytes())
+        yield None
+        seen.append(file.read_bytes())
+
+    append(ChatFiles(backups, guard), file)
+    assert seen == [OLD, OLD + NEW]

@@ -13,20 +13,25 @@ from uuid import uuid4
 from lithify.assembly import now_in_transcripts
 from lithify.core.compaction_results import Summarised
 from lithify.storage.atomic import write_new
-from lithify.storage.chat_files import ChatFiles
-from lithify.transcripts import claude_code, codex, kimi_context
+from lithify.transcripts import claude_code, codex, gemini, kimi_code, kimi_context
 from lithify.transcripts.json_lines import LOOKED_AT, first_objects
 from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
 from lithify.transcripts.registry import FORMATS, by_name, recognise
 
 _BYTE_ORDER_MARK = "\ufeff"
 _KNOWN = (
-    "Lithify reads OpenAI messages (JSON or JSON lines), SpecStory's Markdown, and the session files of kimi-cli, "
-    "Claude Code and Codex"
+    "Lithify reads OpenAI messages (JSON or JSON lines), SpecStory's Markdown, and the session files of Claude Code, "
+    "Codex, kimi-cli, kimi-code, Gemini CLI, Copilot CLI and Cline, and what opencode and Copilot in VS Code export"
 )
 
 
-_OWNERS = {kimi_context.name: "kimi-cli", claude_code.name: "Claude Code", codex.name: "Codex"}
+_OWNERS = {
+    kimi_context.name: "kimi-cli",
+    claude_code.name: "Claude Code",
+    codex.name: "Codex",
+    kimi_code.name: "kimi-code",
+    gemini.name: "Gemini CLI",
+}
 
 
 class ChatFileError(Exception):
@@ -43,11 +48,6 @@ class ChatFile:
     text: str
     format: TranscriptFormat
     transcript: Transcript
-
-    @property
-    def rotates(self) -> bool:
-        """Whether the file is a session of kimi-cli, which numbers its old files in its own way."""
-        return self.format.name == kimi_context.name
 
     @property
     def owner(self) -> str | None:
@@ -129,19 +129,14 @@ def _agent_of(values: Sequence[dict[str, Any]]) -> str | None:
 
 
 def _is_copilot(value: dict[str, Any]) -> bool:
-    """Of its command line, or of its chat in VS Code."""
-    chat = value.get("v") if isinstance(value.get("v"), dict) else value
-    if isinstance(chat, dict) and "responderUsername" in chat and "requests" in chat:
-        return True
-    kinds = ("session.start", "user.message", "assistant.message")
-    return value.get("type") in kinds and isinstance(value.get("data"), dict)
+    """Of its chat in VS Code, as that keeps it: what the chat was, and each change since."""
+    chat = value.get("v")
+    return isinstance(chat, dict) and "responderUsername" in chat and "requests" in chat
 
 
 def _is_gemini(value: dict[str, Any]) -> bool:
-    """Of a recorded session, or of a chat that was saved."""
-    return ("projectHash" in value and "sessionId" in value) or (
-        value.get("role") in ("user", "model") and isinstance(value.get("parts"), list)
-    )
+    """Of a chat that was saved (`/chat save`)."""
+    return value.get("role") in ("user", "model") and isinstance(value.get("parts"), list)
 
 
 _AGENTS = {"Copilot": _is_copilot, "Gemini": _is_gemini}
@@ -167,22 +162,6 @@ def write_output(output: str, data: bytes) -> None:
         raise _exists(output) from error
     except OSError as error:
         raise ChatFileError(f"cannot write {output}: {_reason(error)}; name another place with --output") from error
-
-
-def rewrite(chat: ChatFile, data: bytes) -> str:
-    """The file rewritten; the name of the file that holds its former bytes. Raises ChatFileError, also when it changed
-    meanwhile."""
-    if chat.path is None:
-        raise ChatFileError("standard input cannot be rewritten; use '--output -'")
-    try:
-        backup = ChatFiles().rewrite(str(chat.path), chat.data, data, rotates=chat.rotates)
-    except OSError as error:
-        raise ChatFileError(
-            f"cannot rewrite {chat.title}: {_reason(error)}; it is as it was, use --output to write elsewhere"
-        ) from error
-    if backup is None:
-        raise ChatFileError(f"{chat.title} was changed by another program meanwhile; try again when it is idle")
-    return backup
 
 
 def _exists(output: str) -> ChatFileError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lithify.cli.compact_words import answer_of, answered_by, compacted, count, why_nothing
 from lithify.cli.model_settings import add_settings
 from lithify.cli.output import as_called, fail, print_text, progress, say, usage, write_bytes
+from lithify.core.format_names import FORMAT_NAMES
 
 if TYPE_CHECKING:
     from lithify.cli.chat_file import ChatFile
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from lithify.core.settings import Settings
     from lithify.workers.conversation import Ask, Workshop
 
-FORMAT_NAMES = ("kimi-context", "claude-code", "codex", "specstory", "openai-json", "openai-jsonl")
 STANDARD_STREAM = "-"
 OFFLINE: Literal["offline"] = "offline"
 
 _DESCRIPTION = """Replaces the older part of a conversation by a summary and leaves the rest as it is. Prints the
 summary, unless --output or --in-place asks for the whole file. The file is read as it is on the disk, and nothing is
-written but what these two options name."""
+written but what these two options name; what --in-place replaced is kept in the data folder, so that it can be undone
+(see the setting conversation.keepOriginals)."""
 
 _EPILOG = """When there is nothing to compact, a file is left alone and no new one is written, and '--output -' passes
 the conversation on as it came. A leading system message counts as a message and always stays. Exit code: 0 also when
@@ -69,7 +70,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="FILE",
         help="write the whole compacted conversation to a new file; - is standard output",
     )
-    result.add_argument("--in-place", action="store_true", help="rewrite the file and leave a backup beside it")
+    result.add_argument("--in-place", action="store_true", help="write into the file, and leave a backup of it")
     parser.set_defaults(run=run)
 
 
@@ -110,10 +111,14 @@ def _compact(args: argparse.Namespace) -> int:
     settings = _settings(args)
     if args.dry_run:
         return _preview(chat, args, settings)
+    if args.in_place:
+        from lithify.cli.in_place import check_free
+
+        check_free(chat, settings)
     outcome = _summarise(chat, _options(args), settings)
     if isinstance(outcome, Noop):
         return _tell_noop(chat, outcome, args)
-    return _deliver(chat, outcome, args)
+    return _deliver(chat, outcome, args, settings)
 
 
 def _options(args: argparse.Namespace) -> CompactionOptions:
@@ -199,17 +204,19 @@ def _print_request(found: Preview) -> None:
     print_text(f"=== message of request{first} ===\n{''.join(found.request.parts)}")
 
 
-def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> int:
+def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace, settings: Settings) -> int:
     """Hands the result on, then says on standard error what became of the conversation; the exit code."""
-    from lithify.cli.chat_file import rewrite, write_output
+    from lithify.cli.chat_file import write_output
+    from lithify.cli.in_place import write_in_place, wrote_in_place
 
     wrote = None
     if args.in_place:
         shorter = chat.compacted(outcome)
         if len(shorter) > len(chat.data) and not shorter.startswith(chat.data):
             return _refuse_larger(chat, len(shorter))
-        backup = rewrite(chat, shorter)
-        wrote = f"Rewrote {chat.title}; what it held before is in {backup}."
+        done = write_in_place(chat, outcome, settings)
+        outcome = replace(outcome, stats=done.summarised.stats, warnings=done.summarised.warnings)
+        wrote = wrote_in_place(chat, done, appended=shorter.startswith(chat.data))
     elif args.output == STANDARD_STREAM:
         write_bytes(chat.compacted(outcome))
     elif args.output is not None:

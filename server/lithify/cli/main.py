@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from lithify import __version__
-from lithify.cli import agents, buffer, compact, demo, doctor, ledger, memory, prompts, record, serve
+from lithify.cli import agents, buffer, compact, demo, doctor, ledger, memory, prompts, record, serve, sessions
 from lithify.cli.output import FAILURE, INTERRUPTED, USAGE, as_called, drop_output, fail
 
-COMMANDS = (serve, compact, record, memory, buffer, ledger, demo, doctor, agents, prompts)
+COMMANDS = (serve, compact, sessions, record, memory, buffer, ledger, demo, doctor, agents, prompts)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,7 +18,10 @@ DEFAULT_PRESERVED = 2
 
 @dataclass(frozen=True, slots=True)
 class CompactionCommand:
-    """What the user asks for: a range or an anchor, and values that win over the agent's. None: not said."""
+    """What the user asks for: a range or an anchor, and values that win over the agent's. None: not said.
+
+    `digest` is that of the range the user was shown (`core.range_digests`); another range is then `stale`.
+    """
 
     start: int | None = None
     end: int | None = None
@@ -30,6 +33,7 @@ class CompactionCommand:
     settings_overrides: dict[str, Any] = field(default_factory=dict)
     max_preserved_messages: int | None = None
     exact: bool | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class CompactionOptions:
     prompt: str | None
     model: str | None
     settings: dict[str, Any]
+    digest: str | None = None
 
 
 def compaction_enabled(compaction: Any) -> bool:
@@ -95,6 +100,7 @@ def resolved_options(
         prompt=command.prompt if command.prompt is not None else compaction.get("prompt"),
         model=next((model for model in models if model), None),
         settings=request_settings(compaction.get("settingsOverrides"), command.settings_overrides),
+        digest=command.digest,
     )
 
 

@@ -24,12 +24,15 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would be sent: the first of `requests` requests. `stats.tokens_after` is an estimate."""
+    """What would be sent: the first of `requests` requests. `stats.tokens_after` is an estimate, `digest` that of the
+    range (`core.range_digests`)."""
 
     plan: Plan
     requests: int
     request: ModelRequest
     stats: Stats
+    prompt_source: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

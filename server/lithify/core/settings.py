@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 from pydantic.alias_generators import to_camel
 
 from lithify.core.exclusion import Exclusion
+from lithify.core.forced_formats import problem_of
+from lithify.core.format_names import FORMAT_NAMES
 from lithify.core.messages import compact_json
 
 VARIABLE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -113,6 +115,14 @@ class Conversation(Section):
     )
 
 
+class Documents(Section):
+    formats: dict[StrictStr, StrictStr] = Field(
+        {},
+        description="Globs of paths, each with the name of the format that such a chat file is read as, whatever it "
+        f"looks like; the longest glob decides. Formats: {', '.join(f'`{name}`' for name in FORMAT_NAMES)}.",
+    )
+
+
 class AcpModel(Section):
     command: tuple[StrictStr, ...] = Field((), description="The agent's command and arguments. Machine scope.")
     profile: ModelName = Field(None, description="Which agent it is. Machine scope.")
@@ -165,6 +175,7 @@ class Settings(Section):
     buffer_compaction: BufferCompaction = Field(default_factory=BufferCompaction)
     memory_compaction: MemoryCompaction = Field(default_factory=MemoryCompaction)
     conversation: Conversation = Field(default_factory=Conversation)
+    documents: Documents = Field(default_factory=Documents)
     model: Model = Field(default_factory=Model)
     background: Background = Field(default_factory=Background)
     privacy: Privacy = Field(default_factory=Privacy)
@@ -194,7 +205,8 @@ def read_settings(given: Any) -> Settings | list[SettingProblem]:
         settings = Settings.model_validate(given, by_alias=True, by_name=False)
     except ValidationError as error:
         return _problems(error)
-    return [*_order_problems(settings.buffer), *_exclude_problems(settings.recording)] or settings
+    problems = [*_order_problems(settings.buffer), *_exclude_problems(settings.recording)]
+    return [*problems, *_format_problems(settings.documents)] or settings
 
 
 _EXPECTED = {"model_type": "an object of settings", "dict_type": "an object", "tuple_type": "a list"}
@@ -237,6 +249,11 @@ def _exclude_problems(recording: Recording) -> list[SettingProblem]:
     except ValueError as error:
         return [SettingProblem("recording.exclude", list(recording.exclude), f"globs of paths ({error})")]
     return []
+
+
+def _format_problems(documents: Documents) -> list[SettingProblem]:
+    expected = problem_of(documents.formats)
+    return [] if expected is None else [SettingProblem("documents.formats", documents.formats, expected)]
 
 
 def unknown_settings(given: Any) -> list[str]:

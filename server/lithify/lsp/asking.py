@@ -32,8 +32,9 @@ class ClientRequests:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    async def ask(self, method: str, params: Any) -> Any:
-        """Sends a request and waits for its result. Raises ClientError."""
+    async def ask(self, method: str, params: Any, *, give_up: bool = False) -> Any:
+        """Sends a request and waits for its result. Raises ClientError. `give_up`: where the waiting is cancelled, the
+        editor is told with `$/cancelRequest`, such as to close a question."""
         self._next_id += 1
         message_id = f"lithify-{self._next_id}"
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -41,6 +42,10 @@ class ClientRequests:
         try:
             self._send({"jsonrpc": "2.0", "id": message_id, "method": method, "params": params})
             return await waiting
+        except asyncio.CancelledError:
+            if give_up:
+                self._send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": message_id}})
+            raise
         finally:
             self._waiting.pop(message_id, None)
 

@@ -20,7 +20,7 @@ from lithify.core.settings import Settings
 from lithify.core.status import BufferStatus, WorkStatus
 from lithify.lsp import wire
 from lithify.lsp.errors import field_problems
-from lithify.workers.document_compaction import CompactedDocument
+from lithify.workers.document_writing import CompactedDocument, DocumentDraft
 from lithify.workers.drafts import Draft
 from lithify.workers.session_compaction import Compacted
 
@@ -167,6 +167,7 @@ def compaction_command(params: wire.CompactConversation | wire.CompactUpToHere) 
         settings_overrides=params.settings_overrides or {},
         max_preserved_messages=params.max_preserved_messages if isinstance(params, wire.CompactConversation) else None,
         exact=params.exact,
+        digest=params.digest,
     )
 
 
@@ -184,6 +185,8 @@ def preview(result: Preview) -> dict[str, Any]:
         "requests": result.requests,
         "request": _request(result.request),
         "stats": _stats(result.stats),
+        "promptSource": result.prompt_source,
+        "digest": result.digest,
     }
 
 
@@ -213,6 +216,12 @@ def draft(result: Draft) -> dict[str, Any]:
     """The wire's result of a compaction that waits to be applied to a session."""
     shown = _summarised(result.summarised)
     return {"type": "draft", "draftId": result.draft_id, "sessionId": result.target, **shown}
+
+
+def document_draft(result: DocumentDraft) -> dict[str, Any]:
+    """The wire's result of a compaction that waits to be applied to a document."""
+    shown = _summarised(result.summarised)
+    return {"type": "draft", "draftId": result.draft_id, "uri": result.found.uri, **shown}
 
 
 def _summarised(done: Summarised) -> dict[str, Any]:

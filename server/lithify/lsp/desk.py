@@ -16,6 +16,11 @@ EDIT_SECONDS = 60.0
 """How long an editor may take for an edit; some ask their user first."""
 
 
+LOOK_FOR_THE_LEAST_DIFFERENCE = frozenset({"emacs", "eglot"})
+"""Editors that look for the least difference between the old text and the new one, which for a chat of some hundred
+messages takes minutes. They get an insertion and a deletion, where there is nothing to look for."""
+
+
 class Capability(Protocol):
     """What the editor said of itself."""
 
@@ -25,10 +30,13 @@ class Capability(Protocol):
 class EditorDesk:
     """The documents of one editor."""
 
-    def __init__(self, documents: Documents, asking: ClientRequests, capability: Capability) -> None:
+    def __init__(
+        self, documents: Documents, asking: ClientRequests, capability: Capability, client_name: str = ""
+    ) -> None:
         self._documents = documents
         self._asking = asking
         self._capability = capability
+        self._parts_edits = client_name.lower() in LOOK_FOR_THE_LEAST_DIFFERENCE
 
     def find(self, uri: str) -> DocumentText | None:
         """The newest text of an open document."""
@@ -47,11 +55,11 @@ class EditorDesk:
                 "file is rewritten instead",
             )
 
-    async def edit(self, document: OpenText, edit: TextEdit) -> str | None:
-        """Has the editor change a document; None when it did, else why it did not."""
+    async def edit(self, document: OpenText, edit: TextEdit, label: str) -> str | None:
+        """Has the editor change a document; None when it did, else why it did not. `label` names the action."""
         if self._documents.find(document.uri) is not document:
             return "the document was changed or closed meanwhile"
-        params = {"label": "Compact conversation", "edit": self._workspace_edit(document, edit)}
+        params = {"label": label, "edit": self._workspace_edit(document, edit)}
         try:
             async with asyncio.timeout(EDIT_SECONDS):
                 answer = await self._asking.ask("workspace/applyEdit", params)
@@ -68,6 +76,9 @@ class EditorDesk:
         places = places_of(document.lines, (edit.start, edit.end), self._documents.encoding)
         place = {"start": places[edit.start].on_wire(), "end": places[edit.end].on_wire()}
         edits = [{"range": place, "newText": edit.replacement}]
+        if self._parts_edits and edit.replacement:
+            at_start = {"start": place["start"], "end": place["start"]}
+            edits = [{"range": at_start, "newText": edit.replacement}, {"range": place, "newText": ""}]
         if self._capability("workspace", "workspaceEdit", "documentChanges") is not True:
             return {"changes": {document.uri: edits}}
         identifier = {"uri": document.uri, "version": document.version}

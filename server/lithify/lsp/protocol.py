@@ -249,6 +249,10 @@ class LithifyProtocol(LanguageServerProtocol):
         WORK_DONE_TOKEN.set(command.work_done_token)
         return await self._run(known, arguments[0], command.command)
 
+    async def run_command(self, name: str, argument: dict[str, Any]) -> Any:
+        """What one of our commands answers to that argument, in the task of the request that is answered by it."""
+        return await self._run(self._commands[name], argument, name)
+
     async def _run(self, known: _Known, params: Any, name: str) -> Any:
         nothing = params is None or params == []  # Lua writes an empty table as a list
         return await known.handler(_checked(known.params, {} if nothing else params, name))

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from lithify.lsp.features import (
+    agent_sessions,
     code_actions,
     code_lenses,
     compaction,
@@ -23,8 +24,11 @@ from lithify.lsp.features import (
     events,
     folding_ranges,
     hover,
+    instructions,
     memory,
+    previews,
     reserved,
+    session_documents,
     sessions,
     status,
 )
@@ -35,7 +39,11 @@ from lithify.lsp.streams import MessageStream, Pausable, PipeWriter, read_pipe
 logger = logging.getLogger(__name__)
 
 DOCUMENT_FEATURES = (document_sync, document_symbols, folding_ranges, hover, code_lenses, code_actions)
-FEATURES = (events, sessions, status, compaction, memory, configuration, *DOCUMENT_FEATURES, reserved)
+COMPACTION_FEATURES = (compaction, previews, instructions)
+FEATURES = (
+    *(events, sessions, agent_sessions, session_documents, status, *COMPACTION_FEATURES, memory, configuration),
+    *(*DOCUMENT_FEATURES, reserved),
+)
 
 NESTING = 20_000
 """Recursion limit: JSON of a user may be nested thousands of levels deep."""

@@ -16,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 from lithify import __version__
 from lithify.assembly import Hooks, Lithify, project_finder
 from lithify.core.events import storable_json
+from lithify.core.forced_formats import forced_format
 from lithify.core.projects import Project
 from lithify.core.settings import SettingProblem, Settings, read_settings, unknown_settings
 from lithify.lsp import errors, log, wire
@@ -23,7 +24,9 @@ from lithify.lsp.desk import EditorDesk
 from lithify.lsp.documents import Documents
 from lithify.lsp.editor_client import EditorClient
 from lithify.lsp.folders import folders_of
+from lithify.lsp.instructions import Instructions
 from lithify.lsp.protocol import LithifyProtocol
+from lithify.lsp.session_documents import SessionDocuments
 
 logger = logging.getLogger(__name__)
 
@@ -52,10 +55,17 @@ class LithifyServer(LanguageServer):
         self.client = wire.ClientOptions()
         self.client_name = "unknown"
         self.folders: tuple[str, ...] = ()
-        self.documents = Documents()
+        self.documents = Documents(lambda uri: forced_format(self.settings.documents.formats, uri))
         self.on_project_changed: Callable[[Project], None] = lambda _: None
         self.on_all_changed: Callable[[], None] = lambda: None
         self.on_look: Callable[[], None] = lambda: None
+        self.on_sessions_changed: Callable[[], None] = lambda: None
+        """Sessions were changed by this editor, or may have been by another one."""
+        self.on_settings_changed: Callable[[Settings, Settings], None] = lambda _before, _after: None
+        self.session_documents = SessionDocuments(
+            self.documents, lambda: self.parts.storage.run, lambda: self.settings.conversation
+        )
+        self.instructions = Instructions(self.protocol.asking, lambda: self.client)
         self.initialized = asyncio.Event()
         """Set once the editor has said `initialize`, and its settings are valid."""
         self._early_log: deque[dict[str, Any]] = deque(maxlen=EARLY_LOG)
@@ -115,13 +125,19 @@ class LithifyServer(LanguageServer):
 
     def set_settings(self, settings: Settings) -> None:
         """Puts settings in force."""
-        self.settings = settings
+        before, self.settings = self.settings, settings
         log.set_level(settings.log.level)
         self.on_all_changed()
+        if self.initialized.is_set():
+            self.on_settings_changed(before, settings)
 
     def show_error(self, message: str) -> None:
         """Shows the user an error."""
         self.protocol.tell("window/showMessage", {"type": log.ERROR_TYPE, "message": message})
+
+    def show_note(self, message: str) -> None:
+        """Tells the user something that they asked for."""
+        self.protocol.tell("window/showMessage", {"type": log.INFO_TYPE, "message": message})
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Never a pop-up: errors of ours go to the log."""
@@ -139,8 +155,14 @@ class LithifyServer(LanguageServer):
             task.cancel()
         if running := [*self.protocol.running.cancel_all(), *self._kept]:
             await asyncio.wait(running, timeout=CANCEL_SECONDS)
-        if self._parts is not None and not self._parts.storage.close(FLUSH_SECONDS):
+        if self._parts is None:
+            return
+        if not self._parts.storage.close(FLUSH_SECONDS):
             logger.error("Not everything that was queued could be stored in time")
+        try:
+            self._parts.previews.clear()
+        except OSError as error:
+            logger.error("The previews could not be deleted: %s", error)  # noqa: TRY400
 
     def backlog(self) -> int:
         """How much storage work is queued."""
@@ -176,7 +198,7 @@ class LithifyServer(LanguageServer):
             on_trouble=self._all_changed,
             on_look=self._looked,
             client=EditorClient(self.protocol) if self.client.complete else None,
-            desk=EditorDesk(self.documents, self.protocol.asking, self.capability),
+            desk=EditorDesk(self.documents, self.protocol.asking, self.capability, self.client_name),
         )
         try:
             self._parts = Lithify(hooks, dict(os.environ))
@@ -196,6 +218,7 @@ class LithifyServer(LanguageServer):
     def _looked(self) -> None:
         """After each look at the buffers, on the event loop."""
         self.on_look()
+        self.on_sessions_changed()
 
     def _all_changed(self) -> None:
         """Called from the storage thread."""
@@ -243,5 +266,5 @@ def _client_options(options: Any) -> tuple[wire.ClientOptions, list[SettingProbl
     try:
         return wire.ClientOptions.model_validate({} if given is None else given), []
     except ValidationError:
-        expected = "an object with complete, bufferStatus and sessionChanged, each true or false"
+        expected = "an object with complete, bufferStatus, sessionChanged and askInstructions, each true or false"
         return wire.ClientOptions(), [SettingProblem("client", given, expected)]

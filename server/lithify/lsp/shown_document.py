@@ -1,42 +1,83 @@
-"""A transcript that is shown in an editor: its text with what was read in it, and places as the editor says them."""
+"""A conversation that is shown in an editor: its text with the messages in it, places as the editor says them, and the
+compactions that would do something there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lithify.core.agents import compaction_enabled
 from lithify.core.settings import Conversation
 from lithify.lsp import document_wire as wire
 from lithify.lsp.positions import Encoding, offset_of, places_of
-from lithify.lsp.server import LithifyServer
+from lithify.lsp.session_uris import session_of
 from lithify.transcripts.lines import Lines
-from lithify.transcripts.model import TranscriptMessage
+from lithify.transcripts.model import Fold, TranscriptMessage
 from lithify.transcripts.outline import Offer, Outline
-from lithify.transcripts.reading import Reading
+
+if TYPE_CHECKING:
+    from lithify.lsp.server import LithifyServer
 
 JsonRange = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
+class Offered:
+    """A compaction that would do something, and the argument of its command."""
+
+    offer: Offer
+    argument: dict[str, Any]
+
+
+class Compactions(Protocol):
+    """The compactions of one conversation; None for one that would change nothing."""
+
+    def up_to(self, index: int, line: int) -> Offered | None:
+        """Up to a message, which is asked for on that line."""
+
+    def between(self, start: int, end: int) -> Offered | None:
+        """Of the messages [start, end)."""
+
+    def whole(self) -> Offered | None:
+        """Of the conversation, but for the tail that is preserved."""
+
+
+class Nothing:
+    """The compactions of a conversation for which compaction is off, or whose text is not up to date."""
+
+    def up_to(self, index: int, line: int) -> Offered | None:  # noqa: ARG002
+        """None."""
+        return None
+
+    def between(self, start: int, end: int) -> Offered | None:  # noqa: ARG002
+        """None."""
+        return None
+
+    def whole(self) -> Offered | None:
+        """None."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """One version of an open transcript. `uri` is the one the editor asked with."""
+    """One version of an open conversation. `uri` is the one the editor asked with."""
 
     uri: str
     lines: Lines
-    reading: Reading
+    outline: Outline
     encoding: Encoding
+    compactions: Compactions
 
     @property
-    def outline(self) -> Outline:
-        """The outline of the transcript."""
-        return self.reading.outline
-
-    @property
-    def messages(self) -> tuple[TranscriptMessage, ...]:
+    def messages(self) -> Sequence[TranscriptMessage]:
         """The messages with their places."""
-        return self.reading.transcript.messages
+        return self.outline.transcript.messages
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """What the tool itself would not send."""
+        return self.outline.transcript.folds
 
     def ranges(self, spans: Iterable[tuple[int, int]]) -> list[JsonRange]:
         """Ranges of LSP, one for each span of characters."""
@@ -53,35 +94,54 @@ class ShownDocument:
     def message_at(self, offset: int) -> int | None:
         """The message that an offset stands for: the one that holds it, else the one its line stands for."""
         found = self.outline.within(offset, offset + 1)
-        return found[1] if found is not None else self.message_of_line(self.lines.line_of(offset))
+        return found[1] if found is not None else _message_of_line(self.outline, self.lines, self.lines.line_of(offset))
 
-    def message_of_line(self, line: int) -> int | None:
-        """The message that a line stands for."""
-        return self.outline.near(*self.lines.bounds(line))
 
-    def anchor(self, index: int, line: int) -> dict[str, int]:
-        """What names a message in `lithify.compact_up_to_here`: its line, where that stands for it, else its index."""
-        return {"line": line} if self.message_of_line(line) == index else {"index": index}
+@dataclass(frozen=True, slots=True)
+class DocumentCompactions:
+    """The compactions of a transcript, named by its URI."""
+
+    uri: str
+    lines: Lines
+    outline: Outline
+    settings: Conversation
+
+    def up_to(self, index: int, line: int) -> Offered | None:
+        """A message is named by its line, where that stands for it, else by its index."""
+        anchor = {"line": line} if _message_of_line(self.outline, self.lines, line) == index else {"index": index}
+        return self._offered(self.outline.up_to(index, exact=self.settings.exact_anchor), anchor)
+
+    def between(self, start: int, end: int) -> Offered | None:
+        """Of the messages [start, end)."""
+        offer = self.outline.between(start, end, exact=self.settings.exact_anchor)
+        return self._offered(offer, {"start": start, "end": end})
+
+    def whole(self) -> Offered | None:
+        """Of the conversation, but for the tail that is preserved."""
+        preserved = self.settings.compaction.max_preserved_messages
+        return self._offered(self.outline.whole(preserved, exact=self.settings.exact_anchor), {})
+
+    def _offered(self, offer: Offer | None, named: dict[str, int]) -> Offered | None:
+        return None if offer is None else Offered(offer, {"uri": self.uri, **named})
 
 
 async def shown(server: LithifyServer, uri: str) -> ShownDocument | None:
-    """The document of that URI as it is now; None for one that is not open, or is no transcript."""
+    """The document of that URI as it is now; None for one that is not open, or is no conversation."""
+    if session_of(uri) is not None:
+        return await server.session_documents.shown(uri)
     document = server.documents.find(uri)
     reading = await document.reading() if document is not None else None
     if document is None or reading is None:
         return None
-    return ShownDocument(uri, document.lines, reading, server.documents.encoding)
+    settings, outline = server.settings.conversation, reading.outline
+    on = compaction_enabled(settings.compaction.model_dump(by_alias=True))
+    compactions = DocumentCompactions(uri, document.lines, outline, settings) if on else Nothing()
+    return ShownDocument(uri, document.lines, outline, server.documents.encoding, compactions)
 
 
-def can_compact(settings: Conversation) -> bool:
-    """Whether compaction is on for documents."""
-    return compaction_enabled(settings.compaction.model_dump(by_alias=True))
-
-
-def up_to_here(document: ShownDocument, index: int, line: int) -> dict[str, Any]:
-    """The command that compacts up to a message, which lies on that line, without its title."""
-    argument = {"uri": document.uri, **document.anchor(index, line)}
-    return {"command": "lithify.compact_up_to_here", "arguments": [argument]}
+def _message_of_line(outline: Outline, lines: Lines, line: int) -> int | None:
+    """The message that a line stands for."""
+    return outline.near(*lines.bounds(line))
 
 
 def amount(offer: Offer) -> str:

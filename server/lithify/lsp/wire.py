@@ -274,6 +274,7 @@ class _Compaction(Wire):
     compaction_model: str | None = None
     settings_overrides: Overrides | None = None
     exact: bool | None = None
+    digest: str | None = None
     dry_run: bool | None = None
     draft: bool | None = None
 
@@ -348,6 +349,27 @@ class SetRecording(Wire):
     project_uri: ProjectUri | None = None
 
 
+class PreviewCompaction(CompactConversation):
+    """What either of the two compactions takes: with an anchor it is up to here."""
+
+    message_id: str | None = None
+    index: int | None = None
+    line: int | None = None
+
+    @property
+    def command(self) -> str:
+        """The command that is previewed."""
+        anchored = any(one is not None for one in (self.message_id, self.index, self.line))
+        return "lithify.compact_up_to_here" if anchored else "lithify.compact_conversation"
+
+
+class CompactWithInstructions(Wire):
+    """One of the two compactions as a command of LSP; the user is asked for its instructions first."""
+
+    command: Literal["lithify.compact_conversation", "lithify.compact_up_to_here"]
+    arguments: Annotated[list[dict[str, Json]], Field(min_length=1, max_length=1)]
+
+
 class ExecuteCommand(Wire):
     command: str
     arguments: list[Json] | None = None
@@ -360,3 +382,4 @@ class ClientOptions(Wire):
     complete: bool = False
     buffer_status: bool = False
     session_changed: bool = False
+    ask_instructions: bool = False

@@ -1,31 +1,97 @@
-"""Chat files that no editor has open: read whole, and rewritten with a backup beside them."""
+"""Chat files that no editor has open: read whole, rewritten with a backup, or appended to as their agent does.
+
+Nothing is written while somebody holds the file (`Guard`), and nothing over what was not read.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TypeAlias
 
+from lithify.core.file_writes import Changed, FileWrite, Held, Written
+from lithify.storage import appending
 from lithify.storage.atomic import replace_with_backup
 from lithify.storage.backup_names import next_backup, next_rotation
+from lithify.storage.backups import Backups
 from lithify.storage.paths import require_file
+
+Guard: TypeAlias = Callable[[str, str], AbstractContextManager[str | None]]
+"""For a path and the name of its format: None while the file may be written, else one sentence that says why not."""
+
+_CHANGED = Changed("another program wrote the file meanwhile")
+
+
+def unguarded(path: str, format_name: str) -> AbstractContextManager[str | None]:  # noqa: ARG001 - it asks nothing
+    """A guard that lets everything be written."""
+    return nullcontext(None)
 
 
 class ChatFiles:
     """The files of the user, each named by its path."""
+
+    def __init__(self, backups: Backups, guard: Guard = unguarded) -> None:
+        self._backups = backups
+        self._guard = guard
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises OSError; ValueError for what no path can be."""
         require_file(Path(path))
         return Path(path).read_bytes()
 
-    def rewrite(self, path: str, before: bytes, after: bytes, *, rotates: bool) -> str | None:
-        """The file rewritten if it still holds `before`; the name of its backup, None where it holds something else.
+    def real(self, path: str) -> str:
+        """The path with its links followed, whether something lies there or not."""
+        return os.path.realpath(path)
+
+    def held(self, path: str, format_name: str) -> str | None:
+        """Why a file must not be written now; None where it may be."""
+        with self._guard(self.real(path), format_name) as reason:
+            return reason
+
+    def backup(self, path: str, backup_id: str) -> str | None:
+        """Where the backup of that id lies; None where there is none, or no longer."""
+        place = self._backups.place(Path(self.real(path)), backup_id)
+        return str(place) if place.is_file() else None
+
+    def rewrite(self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool) -> FileWrite:
+        """The file rewritten as a whole if it still holds `before`, what it held beside it under a free name.
 
         `rotates`: it is a session of kimi-cli, whose old files are numbered as kimi-cli does. Raises OSError; then the
         file is as it was.
         """
         real = Path(path).resolve(strict=True)
-        if real.read_bytes() != before:
-            return None
-        backup = next_rotation(real) if rotates else next_backup(real)
-        replace_with_backup(real, after, backup)
-        return backup.name
+        with self._guard(str(real), format_name) as reason:
+            if reason is not None:
+                return Held(reason)
+            if real.read_bytes() != before:
+                return _CHANGED
+            backup = next_rotation(real) if rotates else next_backup(real)
+            replace_with_backup(real, after, backup)
+            return Written(backup.name)
+
+    def append(
+        self, path: str, before: bytes, addition: bytes, *, format_name: str, backup_id: str | None
+    ) -> FileWrite:
+        """Bytes put behind a file that holds `before`, all of them in one write, or none.
+
+        What it holds is kept first, under `backup_id`; None keeps nothing. `Changed` where the file grew meanwhile.
+        Raises OSError; then the file is as it was, or the error says that it is not.
+        """
+        real = Path(path).resolve(strict=True)
+        place = None if backup_id is None else str(self._backups.keep(real, before, backup_id))
+        with self._guard(str(real), format_name) as reason:
+            done = reason is None and appending.append(real, before, addition)
+        if not done and backup_id is not None:
+            self._backups.forget(real, backup_id)
+        return Written(place) if done else _CHANGED if reason is None else Held(reason)
+
+    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str) -> FileWrite:
+        """The end of a file that holds `before` cut off, so that it holds `after`, with which it begins. Raises
+        OSError."""
+        real = Path(path).resolve(strict=True)
+        with self._guard(str(real), format_name) as reason:
+            if reason is not None:
+                return Held(reason)
+            return Written() if appending.cut(real, before, len(after)) else _CHANGED

@@ -102,6 +102,14 @@ MIGRATIONS = (
     ALTER TABLE runs ADD COLUMN last_provider TEXT;
     ALTER TABLE runs ADD COLUMN last_model TEXT;
     """,
+    """
+    CREATE TABLE document_compactions (
+        compaction_id TEXT PRIMARY KEY, sequence INTEGER NOT NULL UNIQUE, document TEXT NOT NULL, format TEXT NOT NULL,
+        at TEXT NOT NULL, length INTEGER NOT NULL, changes TEXT NOT NULL, appended INTEGER NOT NULL,
+        kept INTEGER NOT NULL, backup TEXT, certain INTEGER NOT NULL, undone INTEGER NOT NULL
+    );
+    CREATE INDEX document_compactions_of_document ON document_compactions (document, sequence);
+    """,
 )
 """The schema, step by step; `PRAGMA user_version` counts the steps taken. A step is never changed once released."""
 

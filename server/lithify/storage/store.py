@@ -13,6 +13,7 @@ from lithify.core.model_calls import ModelCall
 from lithify.storage import system
 from lithify.storage.compactions import CompactionStore
 from lithify.storage.database import open_database, sound_text, transaction
+from lithify.storage.document_compactions import DocumentCompactionStore
 from lithify.storage.event_log import EventLog
 from lithify.storage.left_behind import note_left_behind
 from lithify.storage.memory import MemoryStore
@@ -39,6 +40,7 @@ class Store:
         self.events = EventLog(connection, data_dir, now)
         self.sessions = SessionStore(connection)
         self.compactions = CompactionStore(connection, self.sessions)
+        self.document_compactions = DocumentCompactionStore(connection)
         self.memory = MemoryStore(connection)
         self.pipeline = PipelineStore(connection)
         self.staging = Staging(connection, data_dir, self.events, self.memory, self.pipeline)

@@ -17,6 +17,7 @@ from lithify.core.conversation import InvalidRange, Noop, Plan, plan_compaction,
 from lithify.core.messages import Message, counted_bytes, estimate_tokens, has_media, utf8_length
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest, Usage
 from lithify.core.outcomes import LithifyError
+from lithify.core.range_digests import range_digest
 from lithify.core.replies import Notice, answer_warnings
 from lithify.core.settings import Conversation
 from lithify.core.tool_groups import left_alone, unanswered
@@ -50,7 +51,8 @@ async def ask_directly(models: Models, request: ModelRequest) -> ModelReply | Mo
 
 
 def plan(messages: Sequence[Message], options: CompactionOptions) -> Plan | Noop:
-    """The range of a compaction. Raises LithifyError `invalid_range`."""
+    """The range of a compaction. Raises LithifyError: `invalid_range`; `stale` where the range is not the one that the
+    user was shown."""
     if options.up_to is not None:
         planned = plan_up_to(messages, options.up_to, exact=options.exact)
     else:
@@ -62,7 +64,9 @@ def plan(messages: Sequence[Message], options: CompactionOptions) -> Plan | Noop
             exact=options.exact,
         )
     if isinstance(planned, InvalidRange):
-        raise LithifyError("invalid_range", planned.message)
+        raise LithifyError("invalid_range", planned.message) if options.digest is None else _not_as_shown()
+    if options.digest is not None and isinstance(planned, Plan) and _digest(messages, planned) != options.digest:
+        raise _not_as_shown()
     return planned
 
 
@@ -79,6 +83,8 @@ def preview(messages: Sequence[Message], options: CompactionOptions, workshop: W
         requests=folding.count_requests(folder.messages, limit, folder.fixed_bytes) if limit else 1,
         request=folder.first_request(limit),
         stats=_stats(messages, with_summary(messages, planned.range, expected), 0),
+        prompt_source=prompt_source(workshop.prompt, options),
+        digest=_digest(messages, planned),
     )
 
 
@@ -135,6 +141,20 @@ async def summarise(
 def prompt_source(prompt: ConversationPrompt, options: CompactionOptions) -> str:
     """Which prompt was used: `override`, or the source of the template."""
     return "override" if options.prompt is not None else prompt.source
+
+
+def _digest(messages: Sequence[Message], planned: Plan) -> str:
+    return range_digest(messages[planned.range.start : planned.range.end])
+
+
+def _not_as_shown() -> LithifyError:
+    """Trying again with the same digest cannot help."""
+    return LithifyError(
+        "stale",
+        "the conversation is no longer as it was shown, so the range would hold other messages; nothing was changed, "
+        "look at the conversation again",
+        retryable=False,
+    )
 
 
 class _Folder:

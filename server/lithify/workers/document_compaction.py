@@ -1,40 +1,30 @@
-"""Compaction of a transcript that is a document: read, summarise while the user types, write where the range is still
-what it was."""
+"""Compaction of a transcript that is a document: read, summarised while the user types, and written, at once or as a
+draft later; and its undoing."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from lithify.core.agents import CompactionCommand, CompactionOptions, resolved_options
-from lithify.core.compaction_results import Preview, Stats, Summarised
-from lithify.core.conversation import Noop, Plan, Range, with_summary
-from lithify.core.messages import Message, estimate_tokens
+from lithify.core.agents import CompactionCommand, CompactionOptions, compaction_of, resolved_options
+from lithify.core.compaction_results import Preview
+from lithify.core.conversation import Noop, Plan
+from lithify.core.document_compactions import DocumentCompaction
+from lithify.core.drafts import edited
 from lithify.core.model_calls import ModelFailure
 from lithify.core.outcomes import LithifyError
 from lithify.core.sessions import SessionInfo
 from lithify.core.settings import Settings
 from lithify.prompt_files.templates import ConversationPrompt
-from lithify.transcripts.model import Stamp, replaced_messages
-from lithify.transcripts.same_messages import place_of_same
+from lithify.transcripts.model import replaced_messages
 from lithify.workers import conversation
-from lithify.workers.document_places import Found, Places, to_its_end
+from lithify.workers.document_places import Found, Places, title
+from lithify.workers.document_undo import DocumentUndoer, UndoneDocument
+from lithify.workers.document_writing import CompactedDocument, DocumentDraft, DocumentWriter
+from lithify.workers.drafts import Drafts
 from lithify.workers.model_use import Ledger
 from lithify.workers.ports import Models
-
-ATTEMPTS = 3
-"""How often an edit is made anew where the user typed while it was on its way."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompactedDocument:
-    """A compaction that was applied to a document."""
-
-    compaction_id: str
-    uri: str
-    summarised: Summarised
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,92 +35,129 @@ class Workplace:
     choose_models: Callable[[], Models | ModelFailure]
     find_prompt: Callable[[], ConversationPrompt]
     ledger: Ledger
-    now: Callable[[], str]
-    """The time in UTC as a transcript has it: milliseconds, and `Z` at the end."""
     new_id: Callable[[], str]
-    new_uuid: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCommand:
+    """What the user asks for. `line` is the anchor of "up to here" as a line, counted from 0; `label` is what the
+    editor calls the edit."""
+
+    uri: str
+    command: CompactionCommand
+    line: int | None = None
+    label: str = "Compact conversation"
 
 
 class DocumentCompactor:
     """Compacts documents, one compaction at a time for each. Raises LithifyError for every failure."""
 
-    def __init__(self, places: Places, workplace: Workplace) -> None:
+    def __init__(
+        self, places: Places, writer: DocumentWriter, undoer: DocumentUndoer, drafts: Drafts, workplace: Workplace
+    ) -> None:
         self._places = places
+        self._writer = writer
+        self._undoer = undoer
+        self._drafts = drafts
         self._workplace = workplace
-        self._running: set[str] = set()
+        self._running: dict[str, str | None] = {}
+        """The documents that are worked on now, each with the draft that is applied to it, if it is one."""
 
-    async def preview(self, uri: str, command: CompactionCommand, line: int | None = None) -> Preview | Noop:
+    async def look(self, uri: str) -> Found:
+        """A transcript as it is now, whether or not it can be written. Raises `unsupported_document`."""
+        return await self._places.look(uri)
+
+    async def compactions(self, uri: str) -> list[DocumentCompaction]:
+        """The compactions of a document that are kept, the oldest first. Raises `storage_failed`."""
+        return await self._undoer.known(uri)
+
+    async def preview(self, asked: DocumentCommand) -> Preview | Noop:
         """What a compaction would send; no model is called, nothing is changed."""
-        found = await self._places.find(uri)
-        options = self._options(found, command, line)
+        found = await self._places.find(asked.uri)
+        options = self._options(found, asked)
         _planned(found, options)
         return conversation.preview(found.reading.outline.conversation, options, self._workshop())
 
-    async def compact(
-        self, uri: str, command: CompactionCommand, progress: conversation.Progress, line: int | None = None
-    ) -> CompactedDocument | Noop:
-        """Compacts a document. `line`: the anchor of "up to here" as a line, counted from 0.
+    async def compact(self, asked: DocumentCommand, progress: conversation.Progress) -> CompactedDocument | Noop:
+        """Compacts a document. What the user changes outside the range meanwhile is kept; a changed range is
+        `stale`. A session that its agent has open is `busy`, before a model is asked."""
+        with self._alone(asked.uri):
+            drafted = await self._draft(asked, progress, at_once=True)
+            return drafted if isinstance(drafted, Noop) else await self._writer.apply(drafted)
 
-        What the user changes outside the range meanwhile is kept; a changed range is `stale`.
+    async def draft(self, asked: DocumentCommand, progress: conversation.Progress) -> DocumentDraft | Noop:
+        """The summary of a compaction, kept until it is applied or discarded; the document stays as it is."""
+        with self._alone(asked.uri):
+            drafted = await self._draft(asked, progress, at_once=False)
+        if isinstance(drafted, DocumentDraft):
+            self._drafts.keep(drafted)
+        return drafted
+
+    async def apply_draft(self, draft: DocumentDraft, text: str | None) -> CompactedDocument:
+        """Applies a draft, with a text in the place of the model's where one is given; then the draft is used up.
+
+        The document may have changed since, but not in the range. After a failure the draft is still there.
         """
+        with self._alone(draft.found.uri, draft.draft_id):
+            settings = self._workplace.settings().conversation
+            compaction_of(_as_session(draft.found), settings)
+            chosen = draft
+            if text is not None:
+                before = draft.found.reading.outline.conversation
+                summarised = edited(before, draft.summarised, text, settings.refuse_larger_from)
+                chosen = replace(draft, summarised=summarised)
+            try:
+                done = await self._writer.apply(chosen, later=True)
+            except LithifyError as error:
+                raise _of_draft(error, draft) from None
+            self._drafts.forget(draft.draft_id)
+            return done
+
+    def discard_draft(self, draft: DocumentDraft) -> None:
+        """Lets a draft go. Raises LithifyError `busy` while it is being applied."""
+        if self._running.get(self._places.key(draft.found.uri)) == draft.draft_id:
+            told = f"draft {draft.draft_id} is being applied; undo the compaction when that has ended"
+            raise LithifyError("busy", told)
+        self._drafts.forget(draft.draft_id)
+
+    async def undo(self, uri: str, compaction_id: str | None) -> UndoneDocument:
+        """Takes a compaction back, the newest that still can be by default."""
         with self._alone(uri):
-            found = await self._places.find(uri)
-            options = self._options(found, command, line)
-            if isinstance(planned := _planned(found, options), Noop):
-                return planned
-            messages = found.reading.outline.conversation
-            done = await conversation.summarise(messages, options, self._workshop(), self._models(), progress)
-            return done if isinstance(done, Noop) else await self._apply(found, done, exact=options.exact)
+            return await self._undoer.undo(uri, compaction_id)
 
     @contextmanager
-    def _alone(self, uri: str) -> Iterator[None]:
+    def _alone(self, uri: str, draft_id: str | None = None) -> Iterator[None]:
         key = self._places.key(uri)
         if key in self._running:
-            raise LithifyError("busy", f"a compaction of the document {uri[:200]!a} is already running")
-        self._running.add(key)
+            raise LithifyError("busy", f"a compaction of {_small(title(uri))} is running; try again when it has ended")
+        self._running[key] = draft_id
         try:
             yield
         finally:
-            self._running.remove(key)
+            del self._running[key]
 
-    async def _apply(self, found: Found, done: Summarised, *, exact: bool) -> CompactedDocument:
-        """Writes the summary into the newest text; the user may type on while the edit is on its way."""
-        refused = ""
-        for _ in range(ATTEMPTS):
-            newest = await self._newest(found)
-            fresh = done if newest.text == found.text else _moved(found, newest, done, exact=exact)
-            written = await asyncio.to_thread(self._written, newest, fresh)
-            refused = await self._write(newest, written) or ""
-            if not refused:
-                return CompactedDocument(self._workplace.new_id(), found.uri, fresh)
-            if newest.document is None or (await self._newest(found)).text == newest.text:
-                break
-        raise _stale(refused)
-
-    async def _newest(self, found: Found) -> Found:
-        try:
-            newest = await self._places.find(found.uri)
-        except LithifyError as error:
-            raise _stale(error.message) from None
-        if newest.data is not None and found.data is not None and newest.data != found.data:
-            raise _stale("another program wrote the file meanwhile")
-        return newest
-
-    async def _write(self, found: Found, text: str) -> str | None:
-        return await to_its_end(lambda: asyncio.ensure_future(self._places.write(found, text)))
-
-    def _written(self, found: Found, done: Summarised) -> str:
-        workplace, reading, planned = self._workplace, found.reading, done.plan.range
-        stamp = Stamp(workplace.now(), workplace.new_uuid)
-        return reading.format.write(found.text, reading.transcript, planned.start, planned.end, done.summary, stamp)
+    async def _draft(
+        self, asked: DocumentCommand, progress: conversation.Progress, *, at_once: bool
+    ) -> DocumentDraft | Noop:
+        found = await self._places.find(asked.uri)
+        options = self._options(found, asked)
+        if isinstance(planned := _planned(found, options), Noop):
+            return planned
+        if at_once:
+            await self._places.check_free(found)
+        messages = found.reading.outline.conversation
+        done = await conversation.summarise(messages, options, self._workshop(), self._models(), progress)
+        if isinstance(done, Noop):
+            return done
+        return DocumentDraft(self._workplace.new_id(), found, options.exact, done, asked.label)
 
     def _workshop(self) -> conversation.Workshop:
         workplace = self._workplace
         return conversation.Workshop(workplace.find_prompt(), workplace.settings().conversation, workplace.ledger.ask)
 
-    def _options(self, found: Found, command: CompactionCommand, line: int | None) -> CompactionOptions:
-        anchor = _anchor(found, command, line)
-        return resolved_options(command, _as_session(found), self._workplace.settings().conversation, anchor)
+    def _options(self, found: Found, asked: DocumentCommand) -> CompactionOptions:
+        anchor = _anchor(found, asked.command, asked.line)
+        return resolved_options(asked.command, _as_session(found), self._workplace.settings().conversation, anchor)
 
     def _models(self) -> Models:
         models = self._workplace.choose_models()
@@ -166,27 +193,17 @@ def _anchor(found: Found, command: CompactionCommand, line: int | None) -> int |
     return named[0]
 
 
-def _moved(before: Found, newest: Found, done: Summarised, *, exact: bool) -> Summarised:
-    """What was summarised, in a text that was changed meanwhile. Raises LithifyError `stale`."""
-    planned = done.plan
-    transcript, outline = newest.reading.transcript, newest.reading.outline
-    place = place_of_same(before.text, before.reading.transcript, planned.range, newest.text, transcript)
-    if place is None or not outline.is_whole(place, exact=exact) or (transcript.prefix_only and place.start > 0):
-        raise _stale("the messages of the range were changed while the model worked")
-    shift = place.start - planned.range.start
-    asked = Range(planned.requested.start + shift, planned.requested.end + shift)
-    messages = outline.conversation
-    after = with_summary(messages, place, done.summary)
-    stats = _stats(messages, after, done.stats.duration_ms)
-    return replace(done, plan=Plan(place, asked), messages=after, stats=stats)
+def _of_draft(error: LithifyError, draft: DocumentDraft) -> LithifyError:
+    """The failure of applying a draft: one that is stale does not become fresh by a second try."""
+    if error.type != "stale":
+        return error
+    told = f"draft {draft.draft_id} was not applied to {_small(title(draft.found.uri))}: {error.message}"
+    return LithifyError("stale", f"{told.removesuffix('; try again')}; make a new draft", retryable=False)
 
 
-def _stats(before: list[Message], after: list[Message], duration_ms: int) -> Stats:
-    return Stats(len(before), len(after), estimate_tokens(before), estimate_tokens(after), duration_ms)
-
-
-def _stale(why: str) -> LithifyError:
-    return LithifyError("stale", f"the summary was not written: {why.rstrip('.')}; try again")
+def _small(words: str) -> str:
+    """Words that begin a sentence, as they stand within one."""
+    return words[0].lower() + words[1:]
 
 
 def _as_session(found: Found) -> SessionInfo:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from lithify.core.file_writes import Changed, FileWrite, Held, Written
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts import kimi_context
 from lithify.transcripts.lines import Lines
-from lithify.transcripts.reading import Reading, read
+from lithify.transcripts.reading import Reading, read_again
 from lithify.transcripts.text_edits import TextEdit, smallest_edit
+
+T = TypeVar("T")
 
 
 class OpenText(Protocol):
@@ -37,24 +40,30 @@ class Desk(Protocol):
     def check_edits(self) -> None:
         """Raises LithifyError where the editor takes no edits at all."""
 
-    async def edit(self, document: OpenText, edit: TextEdit) -> str | None:
-        """Has the editor change a document; None when it did, else why it did not."""
+    async def edit(self, document: OpenText, edit: TextEdit, label: str) -> str | None:
+        """Has the editor change a document; None when it did, else why it did not. `label` names the action."""
 
 
 class Files(Protocol):
     """The chat files on the disk (`storage.chat_files`)."""
 
     def read(self, path: str) -> bytes: ...
-    def rewrite(self, path: str, before: bytes, after: bytes, *, rotates: bool) -> str | None: ...
+    def real(self, path: str) -> str: ...
+    def held(self, path: str, format_name: str) -> str | None: ...
+    def backup(self, path: str, backup_id: str) -> str | None: ...
+    def rewrite(self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool) -> FileWrite: ...
+    def append(
+        self, path: str, before: bytes, addition: bytes, *, format_name: str, backup_id: str | None
+    ) -> FileWrite: ...
+    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str) -> FileWrite: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A transcript as it was when it was looked at. `document` is None for a file, `data` for an open document."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundText:
+    """A text as it was when it was looked at. `document` is None for a file, `data` for an open document."""
 
     uri: str
     lines: Lines
-    reading: Reading
     document: OpenText | None = None
     data: bytes | None = None
 
@@ -64,45 +73,123 @@ class Found:
         return self.lines.text
 
 
-class Places:
-    """Finds transcripts by URI and writes them back. Raises LithifyError for every failure."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found(FoundText):
+    """A transcript as it was when it was looked at."""
 
-    def __init__(self, desk: Desk, files: Files) -> None:
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a text is written. `label` is what the editor calls it, `format_name` the transcript's format.
+
+    `appended`: the new text is the old one with an end put on or taken off, and whoever has the file appends to it.
+    `backup_id` names the backup of such a file; None keeps none.
+    """
+
+    label: str
+    format_name: str
+    appended: bool
+    backup_id: str | None = None
+
+
+class Places:
+    """Finds transcripts by URI and writes them back. Raises LithifyError for every failure.
+
+    `format_of` says the format that the file of a URI is to be read as; None: its content tells.
+    """
+
+    def __init__(self, desk: Desk, files: Files, format_of: Callable[[str], str | None] = lambda _: None) -> None:
         self._desk = desk
         self._files = files
+        self._format_of = format_of
 
     def key(self, uri: str) -> str:
         """What two spellings of one document's URI have in common."""
         return self._desk.path(uri) or uri
 
-    async def find(self, uri: str) -> Found:
-        """The newest text of a document that can be written. Raises `unsupported_document`."""
+    async def lasting_key(self, uri: str) -> str:
+        """What a document is called in what is kept of it: its path with links followed, else its URI."""
+        path = self._desk.path(uri)
+        return uri if path is None else await asyncio.to_thread(self._files.real, path)
+
+    async def look(self, uri: str, before: Found | None = None) -> Found:
+        """The newest text of a transcript, of which is taken over what it has in common with what was found `before`.
+        Raises `unsupported_document`."""
         document = self._desk.find(uri)
-        found = await self._on_disk(uri) if document is None else await _opened(uri, document)
+        return await self._read_from_disk(uri, before) if document is None else await _opened(uri, document)
+
+    async def find(self, uri: str, before: Found | None = None) -> Found:
+        """The same of one that can be written; raises `unsupported_document` for any other too."""
+        found = await self.look(uri, before)
         if not found.reading.transcript.writable:
             reason = found.reading.transcript.read_only_reason or "It is read-only."
-            raise LithifyError("unsupported_document", f"{_title(uri)} cannot be compacted. {reason}")
-        if document is not None:
+            raise LithifyError("unsupported_document", f"{title(uri)} cannot be compacted. {reason}")
+        if found.document is not None:
             self._desk.check_edits()
         return found
 
-    async def write(self, found: Found, text: str) -> str | None:
-        """Puts a text in the place of what was found; the reason where the editor, or somebody who wrote the file
-        meanwhile, did not let it."""
-        if found.document is not None:
-            return await self._desk.edit(found.document, smallest_edit(found.text, text))
-        rotates = found.reading.format.name == kimi_context.name
-        path, before, after = self.key(found.uri), found.data or b"", text.encode("utf-8")
-        try:
-            backup = await asyncio.to_thread(self._files.rewrite, path, before, after, rotates=rotates)
-        except FileNotFoundError:
-            return "the file was deleted or moved meanwhile"
-        except OSError as error:
-            said = f"{_title(found.uri)} could not be rewritten ({_reason(error)}); it is as it was"
-            raise LithifyError("storage_failed", said) from None
-        return "another program wrote the file meanwhile" if backup is None else None
+    async def find_text(self, uri: str) -> FoundText:
+        """The newest text of a document, whatever it holds. Raises `unsupported_document`."""
+        if (document := self._desk.find(uri)) is not None:
+            self._desk.check_edits()
+            return FoundText(uri=uri, lines=document.lines, document=document)
+        return await self._on_disk(uri)
 
-    async def _on_disk(self, uri: str) -> Found:
+    async def check_free(self, found: Found) -> None:
+        """Raises LithifyError `busy` where an agent has the session of a document open now."""
+        await self._check_free(found.uri, found.reading.format.name)
+
+    async def backup(self, uri: str, backup_id: str) -> str | None:
+        """Where the backup of that id lies; None where there is none, or no longer."""
+        path = self._desk.path(uri)
+        return None if path is None else await asyncio.to_thread(self._files.backup, path, backup_id)
+
+    async def write(self, found: FoundText, text: str, how: Writing) -> Written | Changed:
+        """Puts a text in the place of what was found; `Changed` where the editor, or somebody who wrote the file
+        meanwhile, did not let it. Raises LithifyError: `busy`, `storage_failed`."""
+        if found.document is not None:
+            if how.appended:
+                await self._check_free(found.uri, how.format_name)
+            refused = await self._desk.edit(found.document, smallest_edit(found.text, text), how.label)
+            return Written() if refused is None else Changed(refused)
+        try:
+            outcome = await asyncio.to_thread(self._write_file, found, text, how)
+        except FileNotFoundError:
+            return Changed("the file was deleted or moved meanwhile")
+        except OSError as error:
+            raise LithifyError(
+                "storage_failed", f"{title(found.uri)} could not be written ({_reason(error)}); it is as it was"
+            ) from None
+        if isinstance(outcome, Held):
+            raise _busy(found.uri, outcome.reason)
+        return outcome
+
+    def _write_file(self, found: FoundText, text: str, how: Writing) -> FileWrite:
+        path, before, after, name = self.key(found.uri), found.data or b"", text.encode("utf-8"), how.format_name
+        if not how.appended:
+            return self._files.rewrite(path, before, after, format_name=name, rotates=name == kimi_context.name)
+        if len(after) < len(before):
+            return self._files.cut(path, before, after, format_name=name)
+        return self._files.append(path, before, after[len(before) :], format_name=name, backup_id=how.backup_id)
+
+    async def _check_free(self, uri: str, format_name: str) -> None:
+        path = self._desk.path(uri)
+        reason = None if path is None else await asyncio.to_thread(self._files.held, path, format_name)
+        if reason is not None:
+            raise _busy(uri, reason)
+
+    async def _read_from_disk(self, uri: str, before: Found | None) -> Found:
+        found = await self._on_disk(uri)
+        if before is not None and before.data == found.data:
+            return before
+        name = self.key(uri).replace("\\", "/").rpartition("/")[2]
+        known = None if before is None else before.reading
+        reading = await asyncio.to_thread(read_again, found.lines, name, known, self._format_of(uri))
+        return Found(uri=uri, lines=found.lines, data=found.data, reading=_transcript(uri, reading))
+
+    async def _on_disk(self, uri: str) -> FoundText:
         path = self._desk.path(uri)
         if path is None:
             raise _unsupported(uri, "it is not open, and no file: URI; open it in the editor")
@@ -117,14 +204,12 @@ class Places:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise _unsupported(uri, f"it is not UTF-8 (line {line}); save it as UTF-8") from None
-        name = path.replace("\\", "/").rpartition("/")[2]
-        reading = await asyncio.to_thread(read, text, name)
-        return Found(uri, Lines(text), _transcript(uri, reading), data=data)
+        return FoundText(uri=uri, lines=Lines(text), data=data)
 
 
-async def to_its_end(work: Callable[[], asyncio.Future[str | None]]) -> str | None:
+async def to_its_end(work: Callable[[], Awaitable[T]]) -> T:
     """The result of work that must not be broken off once it has begun, however often the request is cancelled."""
-    changing = work()
+    changing = asyncio.ensure_future(work())
     while True:
         try:
             return await asyncio.shield(changing)
@@ -133,8 +218,13 @@ async def to_its_end(work: Callable[[], asyncio.Future[str | None]]) -> str | No
                 raise
 
 
+def title(uri: str) -> str:
+    """A document, as a sentence names it."""
+    return f"The document {uri[:200]!a}"
+
+
 async def _opened(uri: str, document: OpenText) -> Found:
-    return Found(uri, document.lines, _transcript(uri, await document.reading()), document=document)
+    return Found(uri=uri, lines=document.lines, reading=_transcript(uri, await document.reading()), document=document)
 
 
 def _transcript(uri: str, reading: Reading | None) -> Reading:
@@ -144,11 +234,11 @@ def _transcript(uri: str, reading: Reading | None) -> Reading:
 
 
 def _unsupported(uri: str, why: str) -> LithifyError:
-    return LithifyError("unsupported_document", f"{_title(uri)} cannot be compacted: {why}")
+    return LithifyError("unsupported_document", f"{title(uri)} cannot be compacted: {why}")
 
 
-def _title(uri: str) -> str:
-    return f"The document {uri[:200]!a}"
+def _busy(uri: str, reason: str) -> LithifyError:
+    return LithifyError("busy", f"{title(uri)} was left as it is. {reason}")
 
 
 def _reason(error: Exception) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lithify.core.compaction_results import Summarised
 from lithify.core.messages import Message
 from lithify.core.outcomes import LithifyError
+from lithify.workers.document_writing import DocumentDraft
 
 MOST_DRAFTS = 32
 MOST_CHARACTERS = 64 << 20
@@ -38,18 +39,23 @@ class Drafts:
     def __init__(self, most: int = MOST_DRAFTS, most_characters: int = MOST_CHARACTERS) -> None:
         self._most = most
         self._most_characters = most_characters
-        self._kept: dict[str, Draft] = {}
+        self._kept: dict[str, Draft | DocumentDraft] = {}
 
-    def keep(self, draft: Draft) -> None:
+    def keep(self, draft: Draft | DocumentDraft) -> None:
         """Keeps a new draft, and lets the oldest go where there are too many, or too long ones."""
         self._kept[draft.draft_id] = draft
         while len(self._kept) > 1 and self._too_much():
             del self._kept[next(iter(self._kept))]
 
-    def found(self, draft_id: str) -> Draft:
-        """The draft of that id. Raises LithifyError `unknown_draft`."""
+    def of_document(self, draft_id: str) -> DocumentDraft | None:
+        """The draft of that id, if it is one of a document."""
         draft = self._kept.get(draft_id)
-        if draft is None:
+        return draft if isinstance(draft, DocumentDraft) else None
+
+    def found(self, draft_id: str) -> Draft:
+        """The draft of that id, which is one of a session. Raises LithifyError `unknown_draft`."""
+        draft = self._kept.get(draft_id)
+        if not isinstance(draft, Draft):
             raise LithifyError(
                 "unknown_draft",
                 f"there is no draft {draft_id!r}: it was applied or discarded, it made room for newer ones, or it is "

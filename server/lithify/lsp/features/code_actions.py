@@ -1,4 +1,5 @@
-"""Code actions of a transcript: the compactions that would do something where the cursor is."""
+"""Code actions of a conversation: the compactions that would do something where the cursor is, at once, with
+instructions, or only looked at."""
 
 from __future__ import annotations
 
@@ -7,25 +8,26 @@ from typing import Any
 
 from lsprotocol import types
 
-from lithify.core.settings import Conversation
 from lithify.lsp import document_wire as wire
 from lithify.lsp.server import LithifyServer
-from lithify.lsp.shown_document import ShownDocument, amount, can_compact, shown, up_to_here
+from lithify.lsp.shown_document import Offered, ShownDocument, amount, shown
 
 KIND = "refactor.rewrite.compact"
+
+UP_TO_HERE = "lithify.compact_up_to_here"
+CONVERSATION = "lithify.compact_conversation"
 
 
 def register(server: LithifyServer) -> None:
     """Registers the feature."""
 
     async def actions(params: wire.CodeActionParams) -> list[dict[str, Any]]:
-        settings = server.settings.conversation
-        if not _wanted(params.context.only) or not can_compact(settings):
+        if not _wanted(params.context.only):
             return []
         document = await shown(server, params.text_document.uri)
         if document is None:
             return []
-        commands = _commands(document, params.range, settings)
+        commands = _commands(document, params.range, asks=server.instructions.can_be_asked)
         if server.capability("textDocument", "codeAction", "codeActionLiteralSupport") is None:
             return commands  # an editor of before LSP 3.8 takes commands alone
         return [{"title": one["title"], "kind": KIND, "command": one} for one in commands]
@@ -39,41 +41,47 @@ def _wanted(only: Sequence[str] | None) -> bool:
     return not only or any(one in ("", KIND) or KIND.startswith(f"{one}.") for one in only)
 
 
-def _commands(document: ShownDocument, asked: wire.Range, settings: Conversation) -> list[dict[str, Any]]:
+def _commands(document: ShownDocument, asked: wire.Range, *, asks: bool) -> list[dict[str, Any]]:
+    """What compacts comes first. With instructions, and to look at, is only the likeliest of them offered: up to here,
+    else the conversation; each of all three would drown the others."""
     start, end = document.offsets(asked)
-    found = [
-        _up_to_here(document, end if start == end else end - 1, settings),
-        _selection(document, start, end, settings),
-        _conversation(document, settings),
-    ]
-    return [one for one in found if one is not None]
+    here = _up_to_here(document, end if start == end else end - 1)
+    selected = _selection(document, start, end)
+    whole = document.compactions.whole()
+    found = []
+    if here is not None:
+        found.append(_command(f"Compact up to here ({amount(here.offer)})", UP_TO_HERE, here.argument))
+    if selected is not None:
+        found.append(_command("Compact selection", CONVERSATION, selected.argument))
+    if whole is not None:
+        found.append(_command("Compact conversation", CONVERSATION, whole.argument))
+    if here is not None:
+        found += _more("up to here", "up to here", UP_TO_HERE, here, asks=asks)
+    elif whole is not None:
+        found += _more("conversation", "of the conversation", CONVERSATION, whole, asks=asks)
+    return found
 
 
-def _up_to_here(document: ShownDocument, offset: int, settings: Conversation) -> dict[str, Any] | None:
+def _more(what: str, of_what: str, command: str, offered: Offered, *, asks: bool) -> list[dict[str, Any]]:
+    found = []
+    if asks:
+        argument = {"command": command, "arguments": [offered.argument]}
+        found.append(_command(f"Compact {what} with instructions…", "lithify.compact_with_instructions", argument))
+    title = f"Preview compaction {of_what} ({amount(offered.offer)})"
+    return [*found, _command(title, "lithify.preview_compaction", offered.argument)]
+
+
+def _up_to_here(document: ShownDocument, offset: int) -> Offered | None:
     index = document.message_at(offset)
-    offer = None if index is None else document.outline.up_to(index, exact=settings.exact_anchor)
-    if index is None or offer is None:
-        return None
-    title = f"Compact up to here ({amount(offer)})"
-    return {"title": title, **up_to_here(document, index, document.lines.line_of(offset))}
+    return None if index is None else document.compactions.up_to(index, document.lines.line_of(offset))
 
 
-def _selection(document: ShownDocument, start: int, end: int, settings: Conversation) -> dict[str, Any] | None:
+def _selection(document: ShownDocument, start: int, end: int) -> Offered | None:
     selected = document.outline.within(start, end)
     if selected is None or selected[0] == selected[1]:
         return None
-    first, last = selected
-    if document.outline.between(first, last + 1, exact=settings.exact_anchor) is None:
-        return None
-    return _command("Compact selection", {"uri": document.uri, "start": first, "end": last + 1})
+    return document.compactions.between(selected[0], selected[1] + 1)
 
 
-def _conversation(document: ShownDocument, settings: Conversation) -> dict[str, Any] | None:
-    preserved = settings.compaction.max_preserved_messages
-    if document.outline.whole(preserved, exact=settings.exact_anchor) is None:
-        return None
-    return _command("Compact conversation", {"uri": document.uri})
-
-
-def _command(title: str, argument: dict[str, Any]) -> dict[str, Any]:
-    return {"title": title, "command": "lithify.compact_conversation", "arguments": [argument]}
+def _command(title: str, name: str, argument: dict[str, Any]) -> dict[str, Any]:
+    return {"title": title, "command": name, "arguments": [argument]}

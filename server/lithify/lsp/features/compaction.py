@@ -8,9 +8,10 @@ from lithify.assembly import new_id
 from lithify.core.conversation import Noop
 from lithify.core.outcomes import LithifyError
 from lithify.lsp import convert, wire
-from lithify.lsp.document_commands import compact_document
+from lithify.lsp.document_commands import apply_document_draft, compact_document, undo_in_document
 from lithify.lsp.progress import Progress
 from lithify.lsp.server import LithifyServer
+from lithify.lsp.session_uris import session_of
 from lithify.workers.session_compaction import Compacted
 
 
@@ -33,13 +34,20 @@ def register(server: LithifyServer) -> None:
         return await _compact(server, params, session_id, "Compacting up to here")
 
     async def apply_draft(params: wire.ApplyCompaction) -> dict[str, Any]:
+        if (draft := server.parts.compactor.drafts.of_document(params.draft_id)) is not None:
+            return await apply_document_draft(server, draft, params.summary_text)
         return _applied(server, await server.parts.compactor.apply_draft(params.draft_id, params.summary_text))
 
     async def discard_draft(params: wire.DiscardDraft) -> dict[str, Any]:
-        server.parts.compactor.discard_draft(params.draft_id)
+        if (draft := server.parts.compactor.drafts.of_document(params.draft_id)) is not None:
+            server.parts.document_compactor.discard_draft(draft)
+        else:
+            server.parts.compactor.discard_draft(params.draft_id)
         return {"discarded": True}
 
     async def undo(params: wire.UndoCompaction) -> dict[str, Any]:
+        if (uri := _document(params)) is not None:
+            return await undo_in_document(server, uri, params.compaction_id)
         session_id = _session(params)
         undone = await server.parts.compactor.undo(session_id, params.compaction_id)
         _tell_changed(server, session_id, undone.revision, "undone", undone.messages)
@@ -80,23 +88,23 @@ def _applied(server: LithifyServer, result: Compacted) -> dict[str, Any]:
 
 
 def _document(params: wire.CompactConversation | wire.CompactUpToHere | wire.UndoCompaction) -> str | None:
-    """The URI of the document, None where a session is named."""
+    """The URI of the document, None where a session is named, by its id or by the URI of its document."""
     if (params.session_id is None) == (params.uri is None):
         raise LithifyError("invalid_params", "give either sessionId or uri")
-    return params.uri
+    return params.uri if params.uri is None or session_of(params.uri) is None else None
 
 
 def _session(params: wire.CompactConversation | wire.CompactUpToHere | wire.UndoCompaction) -> str:
-    if _document(params) is not None or params.session_id is None:
-        raise LithifyError(
-            "not_built", "undoing in documents (uri) is not supported by this version; use the editor's undo"
-        )
-    return params.session_id
+    session_id = params.session_id if params.uri is None else session_of(params.uri)
+    if session_id is None:
+        raise LithifyError("invalid_params", "give either sessionId or uri")
+    return session_id
 
 
 def _tell_changed(
     server: LithifyServer, session_id: str, revision: int, reason: str, messages: list[dict[str, Any]]
 ) -> None:
+    server.on_sessions_changed()
     if server.client.session_changed:
         changed = {"sessionId": session_id, "revision": revision, "reason": reason, "messages": messages}
         server.protocol.tell("lithify/sessionChanged", changed)

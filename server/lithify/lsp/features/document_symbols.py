@@ -6,8 +6,8 @@ from typing import Any
 
 from lsprotocol import types
 
-from lithify.core.messages import role_of
 from lithify.lsp import document_wire as wire
+from lithify.lsp.documents import MOST_SHOWN, beside_the_loop
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.shown_document import JsonRange, ShownDocument, shown, tokens
 
@@ -29,28 +29,32 @@ def register(server: LithifyServer) -> None:
         if document is None:
             return []
         tree = server.capable("textDocument", "documentSymbol", "hierarchicalDocumentSymbolSupport")
-        return [_in_tree(*one) if tree else _in_list(document.uri, *one) for one in _symbols(document)]
+
+        def answer() -> list[dict[str, Any]]:
+            return [_in_tree(*one) if tree else _in_list(document.uri, *one) for one in _symbols(document)]
+
+        return await beside_the_loop(document.lines, answer)
 
     server.protocol.on_request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, wire.DocumentParams, symbols)
     server.protocol.announce("document_symbol_provider", True)
 
 
 def _symbols(document: ShownDocument) -> list[tuple[str, str, types.SymbolKind, JsonRange]]:
-    """Name, detail, kind and range of each symbol, in the order of the text."""
+    """Name, detail, kind and range of each symbol, in the order of the text. Of very many messages the first ones are
+    one symbol, which says how many there are; so are very many folds."""
     outline = document.outline
+    first = max(0, len(document.messages) - MOST_SHOWN)
     found = [
-        ((message.start, message.end), outline.title(index), tokens(outline.tokens(index)), _kind(message.message))
-        for index, message in enumerate(document.messages)
+        (span, outline.title(index), tokens(outline.tokens(index)), KINDS.get(outline.role(index), OTHER))
+        for index, span in enumerate(outline.spans(first), start=first)
     ]
-    folds = document.reading.transcript.folds
-    found += [((fold.start, fold.end), fold.title or "Not sent", "", FOLDED) for fold in folds]
+    found += [((fold.start, fold.end), fold.title or "Not sent", "", FOLDED) for fold in document.folds[-MOST_SHOWN:]]
+    if first:
+        above = (document.messages[0].start, document.messages[first - 1].end)
+        found.append((above, f"{first} earlier messages, not listed one by one", "", FOLDED))
     found.sort(key=lambda one: one[0][0])
     ranges = document.ranges(span for span, _, _, _ in found)
     return [(name, detail, kind, place) for (_, name, detail, kind), place in zip(found, ranges, strict=True)]
-
-
-def _kind(message: dict[str, Any]) -> types.SymbolKind:
-    return KINDS.get(role_of(message), OTHER)
 
 
 def _in_tree(name: str, detail: str, kind: types.SymbolKind, place: JsonRange) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from lsprotocol import types
 
 from lithify.lsp import document_wire as wire
+from lithify.lsp.documents import MOST_SHOWN, beside_the_loop
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.shown_document import ShownDocument, shown
 
@@ -19,7 +20,7 @@ def register(server: LithifyServer) -> None:
         if document is None:
             return []
         limit = server.capability("textDocument", "foldingRange", "rangeLimit")
-        found = _ranges(document)
+        found = await beside_the_loop(document.lines, lambda: _ranges(document))
         return found[:limit] if isinstance(limit, int) else found
 
     server.protocol.on_request(types.TEXT_DOCUMENT_FOLDING_RANGE, wire.DocumentParams, ranges)
@@ -27,9 +28,10 @@ def register(server: LithifyServer) -> None:
 
 
 def _ranges(document: ShownDocument) -> list[dict[str, Any]]:
-    """Whole lines: many editors fold nothing else. Where an editor takes only so many, it gets the first ones."""
+    """Whole lines: many editors fold nothing else. Where an editor takes only so many, it gets the first ones; of very
+    many messages only the last ones are folded."""
     line_of = document.lines.line_of
-    spans = [(message.start, message.end) for message in document.messages]
-    spans += [(fold.start, fold.end) for fold in document.reading.transcript.folds]
+    spans = document.outline.spans(max(0, len(document.messages) - MOST_SHOWN))
+    spans += [(fold.start, fold.end) for fold in document.folds[-MOST_SHOWN:]]
     lines = [{"startLine": line_of(start), "endLine": line_of(max(end - 1, start))} for start, end in sorted(spans)]
     return [{**one, "kind": types.FoldingRangeKind.Region.value} for one in lines]

@@ -32,7 +32,7 @@ def register(server: LithifyServer) -> None:
 def _hover(document: ShownDocument, offset: int) -> dict[str, Any] | None:
     found = document.outline.within(offset, offset + 1) or document.outline.within(max(offset - 1, 0), offset)
     if found is None:
-        folds = document.reading.transcript.folds
+        folds = document.folds
         fold = next((one for one in folds if one.start <= offset < one.end), None)
         return None if fold is None else _said(document, fold.title, fold.start, fold.end)
     index = found[1]

@@ -11,7 +11,6 @@ from lithify.lsp import wire
 from lithify.lsp.server import LithifyServer
 
 COMMANDS = ("lithify.compact_memory",)
-REQUESTS = ("lithify/sessionDocument", "lithify/listAgentSessions")
 
 
 class Anything(wire.Wire):
@@ -31,5 +30,3 @@ def register(server: LithifyServer) -> None:
 
     for command in COMMANDS:
         server.protocol.on_command(command, Anything, refuse(command))
-    for method in REQUESTS:
-        server.protocol.on_request(method, Anything, refuse(method))

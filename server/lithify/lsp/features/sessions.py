@@ -35,6 +35,7 @@ def _register_notifications(server: LithifyServer) -> None:
 
     def queue(job: Any) -> None:
         server.parts.storage.put_job(job)
+        server.on_sessions_changed()  # who looks comes behind the job
 
     def did_open(params: wire.DidOpenSession) -> None:
         surface = params.source.surface if params.source is not None else None
@@ -114,6 +115,7 @@ def _register_requests(server: LithifyServer) -> None:
 
     async def delete(params: wire.SessionParams) -> None:
         await server.parts.storage.run(lambda store: server.parts.sessions.delete(store, params.session_id))
+        server.on_sessions_changed()
 
     async def status(params: wire.SessionParams) -> dict[str, Any]:
         return _status(await server.parts.storage.run(lambda s: server.parts.sessions.found(s, params.session_id)))

@@ -1,0 +1,118 @@
+"""Compactions of documents as they are kept: what each changed in the text, and the text without it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lithify.core.outcomes import LithifyError
+
+
+@dataclass(frozen=True, slots=True)
+class TextChange:
+    """One place of a text that a compaction changed: at `offset` (in characters of the text after it) stands
+    `inserted`, where `removed` stood before."""
+
+    offset: int
+    removed: str
+    inserted: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCompaction:
+    """One compaction of a document. `document` is its path, or its URI where it has none.
+
+    `appended`: its records stand behind all that was there. `kept` is false where nothing was to be kept; then there
+    are no changes. While it is not `certain`, a write was begun of which nobody knows whether it came about: the text
+    says so. `backup` is where the file as it was lies, if that was kept. `length` counts the characters of the text
+    after it.
+    """
+
+    compaction_id: str
+    document: str
+    format: str
+    at: str
+    length: int
+    changes: tuple[TextChange, ...]
+    appended: bool
+    kept: bool
+    backup: str | None = None
+    certain: bool = False
+    undone: bool = False
+
+
+def text_before(compaction: DocumentCompaction, text: str) -> str | None:
+    """The text with a compaction taken back, whatever else was changed in it since; None where what it inserted does
+    not stand there as it was made, or, if it was appended, something follows it."""
+    if compaction.appended:
+        (added,) = compaction.changes
+        return text.removesuffix(added.inserted) if text.endswith(added.inserted) else None
+    pieces, end = [], 0
+    for change in compaction.changes:
+        place = _place(change, compaction.length, text)
+        if place is None or place < end:
+            return None
+        pieces += [text[end:place], change.removed]
+        end = place + len(change.inserted)
+    return "".join([*pieces, text[end:]])
+
+
+def stands_in(compaction: DocumentCompaction, text: str) -> bool:
+    """Whether all that a compaction inserted stands in a text, wherever."""
+    return bool(compaction.changes) and all(change.inserted in text for change in compaction.changes)
+
+
+def to_undo(
+    kept: Sequence[DocumentCompaction], compaction_id: str | None, text: str, title: str
+) -> tuple[DocumentCompaction, str | None]:
+    """Which of a document's compactions, given the newest first, is undone, and the text without it.
+
+    The newest that is not undone by default. The text is None where it cannot be taken back from this text. One that is
+    not certain counts only where the text holds it. Raises LithifyError `unknown_compaction`.
+    """
+    for place, compaction in enumerate(kept):
+        if compaction_id not in (None, compaction.compaction_id):
+            continue
+        if compaction.undone or not (compaction.certain or _came_about(compaction, text)):
+            if compaction_id is None:
+                continue
+            raise _unknown(f"compaction {compaction_id} of {title} was undone already, or was never written")
+        if not compaction.kept:
+            named = compaction.compaction_id
+            raise _unknown(
+                f"compaction {named} of {title} kept no originals, because conversation.keepOriginals was off; the "
+                "editor's own undo, or a backup of yours, may have them"
+            )
+        later = kept[:place]
+        return compaction, None if _is_covered(compaction, later, text) else text_before(compaction, text)
+    named = f"compaction {compaction_id}" if compaction_id else "compaction that could be undone"
+    raise _unknown(f"{title} has no {named}; only the newest ones of each document are kept")
+
+
+def _came_about(compaction: DocumentCompaction, text: str) -> bool:
+    return not compaction.kept or stands_in(compaction, text)
+
+
+def _is_covered(compaction: DocumentCompaction, later: Sequence[DocumentCompaction], text: str) -> bool:
+    """Whether a later compaction that stands in the text replaced what this one had inserted. What looks like its
+    summary in the text is then another one, which says the same."""
+    return any(
+        stands_in(one, text)
+        and any(change.inserted in other.removed for change in compaction.changes for other in one.changes)
+        for one in later
+    )
+
+
+def _place(change: TextChange, length: int, text: str) -> int | None:
+    """Where what was inserted stands: at its old place, counted from the front or from the end, else wherever it stands
+    once. None where it cannot be told."""
+    old = {change.offset, max(0, len(text) - (length - change.offset))}
+    found = [place for place in old if text.startswith(change.inserted, place)]
+    if found:
+        return found[0] if len(found) == 1 else None
+    first = text.find(change.inserted)
+    return first if first >= 0 and first == text.rfind(change.inserted) else None
+
+
+def _unknown(message: str) -> LithifyError:
+    return LithifyError("unknown_compaction", message)

@@ -1,0 +1,127 @@
+"""A compaction taken out of a text again, and which of several that is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lithify.core.document_compactions import DocumentCompaction, TextChange, text_before, to_undo
+from lithify.core.outcomes import LithifyError
+
+BEFORE = "[one][two][three]"
+AFTER = "[SUM][three]<end>"
+CHANGES = (TextChange(0, "[one][two]", "[SUM]"), TextChange(12, "", "<end>"))
+
+
+def compaction(**more: object) -> DocumentCompaction:
+    made = DocumentCompaction("C", "/a", "f", "now", len(AFTER), CHANGES, appended=False, kept=True, certain=True)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def appended(text: str = "+new", **more: object) -> DocumentCompaction:
+    return compaction(changes=(TextChange(9, "", text),), appended=True, **more)
+
+
+def test_what_was_removed_stands_again_where_the_rest_does() -> None:
+    assert text_before(compaction(), AFTER) == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("in front " + AFTER, "in front " + BEFORE),
+        (AFTER + " behind", BEFORE + " behind"),
+        (AFTER.replace("three", "3"), BEFORE.replace("three", "3")),
+        ("a" + AFTER.replace("three", "3") + "b", "a" + BEFORE.replace("three", "3") + "b"),
+    ],
+    ids=["in front", "behind", "between", "everywhere"],
+)
+def test_what_was_changed_elsewhere_stays(text: str, before: str) -> None:
+    assert text_before(compaction(), text) == before
+
+
+@pytest.mark.parametrize("text", ["[SUm][three]<end>", "[SUM][three]<en>", BEFORE, "", "<end>[SUM][three]"])
+def test_where_what_was_inserted_is_not_as_it_was_nothing_is_taken_back(text: str) -> None:
+    assert text_before(compaction(), text) is None
+
+
+def test_of_two_places_that_look_the_same_it_is_the_one_counted_from_the_front_or_from_the_end() -> None:
+    assert text_before(compaction(), "[SUM][three]<end>[SUM]") == "[one][two][three][SUM]"
+    in_its_midst = compaction(length=11, changes=(TextChange(3, "old", "[SUM]"),))
+    assert text_before(in_its_midst, "xx[SUM]yabc[SUM]def") == "xx[SUM]yabcolddef"
+
+
+@pytest.mark.parametrize("text", ["[SUM][SUM][three]<end>", "x[SUM]yy[SUM][three]z<end>ww"])
+def test_where_it_cannot_be_told_which_of_two_it_is_nothing_is_taken_back(text: str) -> None:
+    assert text_before(compaction(), text) is None
+
+
+@given(st.text("ab[]", max_size=6), st.text("ab[]", max_size=6))
+def test_whatever_is_typed_in_front_and_behind_stays(front: str, behind: str) -> None:
+    assert text_before(compaction(), front + AFTER + behind) == front + BEFORE + behind
+
+
+def test_what_was_appended_is_cut_off_the_end_only() -> None:
+    assert text_before(appended(), "old+new") == "old"
+    assert text_before(appended(), "old+new+later") is None
+    assert text_before(appended(), "old") is None
+
+
+# --- which one ------------------------------------------------------------------------------------------------
+
+
+def chosen(kept: list[DocumentCompaction], text: str, compaction_id: str | None = None) -> tuple[str, str | None]:
+    found, before = to_undo(kept, compaction_id, text, "The document")
+    return found.compaction_id, before
+
+
+def unknown(kept: list[DocumentCompaction], text: str, compaction_id: str | None = None) -> str:
+    with pytest.raises(LithifyError) as raised:
+        to_undo(kept, compaction_id, text, "The document")
+    assert raised.value.type == "unknown_compaction"
+    return raised.value.message
+
+
+NEWER = appended("+2", compaction_id="newer")
+OLDER = appended("+1", compaction_id="older")
+
+
+def test_it_is_the_newest_that_is_not_undone() -> None:
+    assert chosen([NEWER, OLDER], "old+1+2") == ("newer", "old+1")
+    assert chosen([replace(NEWER, undone=True), OLDER], "old+1") == ("older", "old")
+
+
+def test_it_is_the_one_that_is_named() -> None:
+    assert chosen([NEWER, OLDER], "old+1+2", "older") == ("older", None)
+
+
+def test_one_that_was_never_written_is_passed_over() -> None:
+    doubtful = replace(NEWER, certain=False)
+    assert chosen([doubtful, OLDER], "old+1") == ("older", "old")
+    assert chosen([doubtful, OLDER], "old+1+2") == ("newer", "old+1")
+    unknown([doubtful, OLDER], "old+1", "newer")
+
+
+def test_a_certain_one_that_is_not_there_any_more_is_not_passed_over() -> None:
+    assert chosen([NEWER, OLDER], "old+1") == ("newer", None)
+
+
+@pytest.mark.parametrize("kept", [[], [replace(NEWER, undone=True)]])
+def test_where_there_is_none_that_is_said(kept: list[DocumentCompaction]) -> None:
+    unknown(kept, "old+1+2")
+    unknown(kept, "old+1+2", "newer")
+
+
+def test_one_of_which_nothing_was_kept_says_why() -> None:
+    assert "conversation.keepOriginals" in unknown([replace(NEWER, kept=False, changes=()), OLDER], "old+1+2")
+
+
+def test_one_that_a_later_one_replaced_is_not_mistaken_for_it() -> None:
+    inner = compaction(compaction_id="inner", length=12, changes=(TextChange(0, "[one][two]", "[SUM]"),))
+    outer = compaction(compaction_id="outer", length=5, changes=(TextChange(0, "[SUM][three]", "[SUM]"),))
+    assert chosen([outer, inner], "[SUM]", "inner") == ("inner", None)
+    assert chosen([outer, inner], "[SUM]") == ("outer", "[SUM][three]")
+    assert chosen([replace(outer, undone=True, changes=()), inner], "[SUM][three]") == ("inner", BEFORE)
