@@ -1,0 +1,47 @@
+"""The sessions of agents on the wire: what is asked, and what is told of each."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from lithify.core.agent_sessions import AgentSession
+from lithify.lsp.wire import ProjectUri, Wire
+
+
+class ListAgentSessions(Wire):
+    project_uri: ProjectUri | None = None
+    agent: str | None = None
+    limit: Annotated[int, Field(gt=0)] | None = None
+
+
+class GetAgentSession(Wire):
+    uri: str
+
+
+def agent_session(session: AgentSession) -> dict[str, Any]:
+    """The wire's AgentSession; what is not known is left out, but for `live`, which is then null."""
+    shown = {
+        "uri": session.file.uri,
+        "agent": session.file.agent,
+        "sessionId": session.session_id,
+        "version": session.version,
+        "title": session.title,
+        "project": session.project,
+        "messages": session.messages,
+        "tokens": session.tokens,
+        "updatedAt": updated_at(session),
+        "live": session.live,
+        "writable": session.writable,
+        "reason": session.reason,
+        "resumeCommand": session.resume_command,
+    }
+    return {key: value for key, value in shown.items() if value is not None or key == "live"}
+
+
+def updated_at(session: AgentSession) -> str:
+    """When the session was last written: ISO 8601 in UTC with milliseconds."""
+    seconds = min(max(session.file.modified_ns / 1e9, 0.0), 253_402_300_799.0)
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
