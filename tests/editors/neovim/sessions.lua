@@ -1,0 +1,32 @@
+-- A session in Neovim with the plugin: a live chat, listed, opened, compacted and put back.
+local drive = dofile(vim.env.DRIVE)
+local facts, tells = drive.facts, drive.tells
+
+drive.session(function()
+  drive.hear()
+  drive.client()
+  dofile(vim.env.SESSION)
+  vim.cmd("LithifySessions")
+  facts.sessions = drive.lines_of("lithify://sessions")
+  drive.press("j<CR>")
+  facts.session_lines = drive.lines_of("lithify-session://")
+  facts.session_name = vim.api.nvim_buf_get_name(0)
+  drive.wait("the lenses of the session", function()
+    return #drive.drawn_lenses() > 0
+  end)
+  facts.session_lenses = drive.drawn_lenses()
+  vim.cmd("normal! G")
+  facts.told_session = tells("the compaction of the session", function()
+    vim.cmd("LithifyCompactUpTo")
+  end)
+  drive.wait("the text of the compacted session", function()
+    return drive.text():find("has been compacted", 1, true) ~= nil
+  end)
+  facts.session_after = drive.text()
+  facts.told_session_undo = tells("the undo of the session", function()
+    vim.cmd("LithifyUndo")
+  end)
+  drive.wait("the text of the session as it was", function()
+    return vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), facts.session_lines)
+  end)
+end)
