@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -40,9 +41,16 @@ logger = logging.getLogger(__name__)
 
 DOCUMENT_FEATURES = (document_sync, document_symbols, folding_ranges, hover, code_lenses, code_actions)
 COMPACTION_FEATURES = (compaction, previews, instructions)
+SESSION_FEATURES = (sessions, agent_sessions, session_documents)
 FEATURES = (
-    *(events, sessions, agent_sessions, session_documents, status, *COMPACTION_FEATURES, memory, configuration),
-    *(*DOCUMENT_FEATURES, reserved),
+    events,
+    status,
+    memory,
+    configuration,
+    *SESSION_FEATURES,
+    *COMPACTION_FEATURES,
+    *DOCUMENT_FEATURES,
+    reserved,
 )
 
 NESTING = 20_000
@@ -114,6 +122,7 @@ class Session:
 
     async def run(self, connection: Any) -> int:
         """Serves until the editor says exit, closes its stream, or is gone; the exit code."""
+        gc.freeze()  # what was imported stays: without it each full collection stops the loop for some 50 ms
         server = self.server
         writer = self._writer or connection
         server.protocol.set_writer(writer)

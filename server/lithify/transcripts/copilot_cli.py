@@ -39,9 +39,13 @@ _REASON = "How Copilot CLI takes up a session that was changed is not known: it 
 def recognise(text: str, name: str) -> bool:
     """Whether an event of Copilot CLI is among the first lines; an empty text by its place in `.copilot`."""
     values = first_objects(text)
-    if any(value.get("type") in _TELLING and isinstance(value.get("data"), dict) for value in values):
+    if any(_tells(value.get("type")) and isinstance(value.get("data"), dict) for value in values):
         return True
     return not text.strip() and _FILE_NAME.fullmatch(name) is not None
+
+
+def _tells(kind: object) -> bool:
+    return isinstance(kind, str) and kind in _TELLING
 
 
 def parse(text: str) -> Transcript:

@@ -129,7 +129,7 @@ class _Reading:
     def _hold(self, placed: _Placed) -> None:
         self.held[placed.record["id"]] = placed
         kind = placed.record.get("type")
-        if kind not in KINDS:
+        if not (isinstance(kind, str) and kind in KINDS):
             self.doubts.append(Fault(placed.start, f"holds a message of the type `{kind}`, {_UNKNOWN}"))
 
     def _hold_all(self, start: int, *path: str) -> None:

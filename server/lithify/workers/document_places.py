@@ -224,7 +224,9 @@ def title(uri: str) -> str:
 
 
 async def _opened(uri: str, document: OpenText) -> Found:
-    return Found(uri=uri, lines=document.lines, reading=_transcript(uri, await document.reading()), document=document)
+    reading = _transcript(uri, await document.reading())
+    await asyncio.to_thread(lambda: reading.outline.conversation)  # decodes a long one, beside the event loop
+    return Found(uri=uri, lines=document.lines, reading=reading, document=document)
 
 
 def _transcript(uri: str, reading: Reading | None) -> Reading:
