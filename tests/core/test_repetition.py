@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,8 @@ def test_what_a_small_model_says_in_circles_runs_away(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
 def test_no_part_of_a_document_runs_away(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+    """But for listings of JSON, in which like records may follow each other as they do in an answer that went wrong."""
+    text = re.sub(r"```json\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert [text[at : at + 1500] for at in range(0, len(text), 1500) if runs_away(text[at : at + 1500])] == []
 
 

@@ -40,15 +40,17 @@ from lithify.lsp.streams import MessageStream, Pausable, PipeWriter, read_pipe
 logger = logging.getLogger(__name__)
 
 DOCUMENT_FEATURES = (document_sync, document_symbols, folding_ranges, hover, code_lenses, code_actions)
-COMPACTION_FEATURES = (compaction, previews, instructions)
-SESSION_FEATURES = (sessions, agent_sessions, session_documents)
 FEATURES = (
     events,
+    sessions,
+    agent_sessions,
+    session_documents,
     status,
+    compaction,
+    previews,
+    instructions,
     memory,
     configuration,
-    *SESSION_FEATURES,
-    *COMPACTION_FEATURES,
     *DOCUMENT_FEATURES,
     reserved,
 )
