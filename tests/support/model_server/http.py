@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Wire = Literal["openai", "anthropic"]
+Wire = Literal["openai", "anthropic", "responses", "gemini"]
+
+QUESTIONS: Mapping[str, Wire] = {
+    "/chat/completions": "openai",
+    "/messages": "anthropic",
+    "/responses": "responses",
+    ":generateContent": "gemini",
+    ":streamGenerateContent": "gemini",
+}
+"""How the paths end on which a model is asked."""
 
 HEAD_BYTES = 1024 * 1024
 BODY_BYTES = 64 * 1024 * 1024
@@ -69,20 +78,25 @@ class Request:
     @property
     def wire(self) -> Wire:
         """The wire that this request belongs to, as far as path and headers say."""
-        messages = self.path.endswith(("/messages", "/messages/count_tokens"))
-        return "anthropic" if messages or "anthropic-version" in self.headers else "openai"
+        if self.path.endswith("/messages/count_tokens") or "anthropic-version" in self.headers:
+            return "anthropic"
+        return next((wire for ending, wire in QUESTIONS.items() if self.path.endswith(ending)), "openai")
 
     @property
     def is_question(self) -> bool:
         """Whether a model is asked, and so the script answers."""
-        return self.method == "POST" and self.path.endswith(("/chat/completions", "/messages"))
+        return self.method == "POST" and self.path.endswith(tuple(QUESTIONS))
 
     @property
     def streams(self) -> bool:
+        if self.wire == "gemini":
+            return self.path.endswith(":streamGenerateContent")
         return isinstance(self.body, dict) and self.body.get("stream") is True
 
     @property
     def model(self) -> str | None:
+        if self.wire == "gemini":
+            return self.path.rpartition("/")[2].partition(":")[0]
         name = self.body.get("model") if isinstance(self.body, dict) else None
         return name if isinstance(name, str) else None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.model_server.answers import Error, Text, ToolCall, Usage
 from tests.support.model_server.http import Request
-from tests.support.model_server.parts import Stream, split
+from tests.support.model_server.parts import Stream, call_id, split
 
 STOPS = {"end": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
 CREATED = 1_750_000_000
@@ -18,7 +18,9 @@ def body(answer: Text | ToolCall, request: Request, model: str) -> dict[str, Any
     """The answer to a request that does not stream."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
     if isinstance(answer, ToolCall):
-        message["tool_calls"] = [_call(answer, request, json.dumps(answer.arguments))]
+        message["tool_calls"] = [
+            _call(call, request, place, json.dumps(call.arguments)) for place, call in enumerate(answer.calls)
+        ]
     else:
         message["content"] = answer.text
         message |= {"reasoning_content": answer.thinking} if answer.thinking else {}
@@ -85,14 +87,18 @@ def _text_deltas(answer: Text) -> list[dict[str, Any]]:
 
 def _call_deltas(answer: ToolCall, request: Request) -> list[dict[str, Any]]:
     words = [{"content": answer.text}] if answer.text else []
-    start = {"tool_calls": [{"index": 0, **_call(answer, request, "")}]}
-    pieces = split(json.dumps(answer.arguments), answer.pieces)
-    return [*words, start, *({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in pieces)]
+    return [*words, *(delta for place, call in enumerate(answer.calls) for delta in _deltas_of(call, request, place))]
 
 
-def _call(answer: ToolCall, request: Request, arguments: str) -> dict[str, Any]:
+def _deltas_of(call: ToolCall, request: Request, place: int) -> list[dict[str, Any]]:
+    start = {"tool_calls": [{"index": place, **_call(call, request, place, "")}]}
+    pieces = split(json.dumps(call.arguments), call.pieces)
+    return [start, *({"tool_calls": [{"index": place, "function": {"arguments": piece}}]} for piece in pieces)]
+
+
+def _call(answer: ToolCall, request: Request, place: int, arguments: str) -> dict[str, Any]:
     return {
-        "id": f"call_{request.index}",
+        "id": call_id("call_", request.index, place),
         "type": "function",
         "function": {"name": answer.name, "arguments": arguments},
     }

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.model_server import anthropic as anthropic
+from tests.support.model_server import gemini as gemini
 from tests.support.model_server import openai as openai
+from tests.support.model_server import responses as responses
 from tests.support.model_server.answers import (
     Answer,
     ByWire,
@@ -31,6 +33,7 @@ from tests.support.model_server.parts import Stream
 
 JSON = {"content-type": "application/json"}
 EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+SHAPES = {"openai": openai, "anthropic": anthropic, "responses": responses, "gemini": gemini}
 
 
 def reply_to(answer: Answer, request: Request, model: str) -> Reply:
@@ -85,13 +88,13 @@ def _content(answer: Text | ToolCall, request: Request, model: str) -> Reply:
 
 
 def _body(answer: Text | ToolCall, request: Request, model: str) -> dict[str, Any]:
-    make = anthropic.body if request.wire == "anthropic" else openai.body
-    return make(answer, request, model)
+    body: dict[str, Any] = SHAPES[request.wire].body(answer, request, model)
+    return body
 
 
 def _stream(answer: Text | ToolCall, request: Request, model: str) -> Stream:
-    make = anthropic.stream if request.wire == "anthropic" else openai.stream
-    return make(answer, request, model)
+    stream: Stream = SHAPES[request.wire].stream(answer, request, model)
+    return stream
 
 
 def _cut_off(answer: CutOff, request: Request, model: str) -> Reply:
@@ -110,7 +113,7 @@ def _error_in_stream(answer: ErrorInStream, request: Request, model: str) -> Rep
     data = dict(answer.event) if answer.event is not None else shape
     if not request.streams:
         return Reply(headers=JSON, parts=(_json(data),))
-    last = openai.event(data) if request.wire == "openai" else anthropic.event("error", **data)
+    last = anthropic.event("error", **data) if request.wire == "anthropic" else openai.event(data)
     stream = _stream(Text(answer.text, pieces=answer.pieces), request, model)
     return Reply(headers=EVENTS, parts=(stream.opening, *stream.pieces, last), chunked=True)
 
@@ -121,7 +124,9 @@ def error_reply(answer: Error, request: Request) -> Reply:
 
 
 def _error_body(answer: Error, request: Request) -> dict[str, Any]:
-    return anthropic.error(answer, request) if request.wire == "anthropic" else openai.error(answer)
+    if request.wire == "anthropic":
+        return anthropic.error(answer, request)
+    return gemini.error(answer) if request.wire == "gemini" else openai.error(answer)
 
 
 def _shredded(reply: Reply, size: int) -> Reply:
@@ -149,6 +154,8 @@ def side_reply(request: Request, models: tuple[str, ...]) -> Reply:
     """The reply to anything but a question: models, tokens, is anybody there."""
     if request.method == "POST" and request.path.endswith("/messages/count_tokens"):
         return Reply(headers=JSON, parts=(_json({"input_tokens": -(-len(request.raw) // 4)}),))
+    if request.method == "POST" and request.path.endswith(":countTokens"):
+        return Reply(headers=JSON, parts=(_json({"totalTokens": -(-len(request.raw) // 4)}),))
     if request.method not in {"GET", "HEAD"}:
         return _not_found(request)
     if request.path in {"", "/"}:
