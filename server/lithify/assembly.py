@@ -7,7 +7,7 @@ import getpass
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -28,13 +28,11 @@ from lithify.llm.acp.folders import is_run_folder
 from lithify.llm.acp.runs import sweep
 from lithify.llm.editor import Client, EditorModel
 from lithify.prompt_files.templates import ConversationPrompt, find_conversation_prompt, find_template, user_prompts_dir
-from lithify.storage.agent_sessions import guards
 from lithify.storage.agent_sessions.catalogue import Catalogue
-from lithify.storage.backups import Backups
-from lithify.storage.chat_files import ChatFiles
 from lithify.storage.paths import data_dir
 from lithify.storage.preview_files import PreviewFiles
 from lithify.storage.projects import find_project, path_of
+from lithify.storage.session_files import SessionFiles
 from lithify.storage.store import open_store
 from lithify.workers.agent_sessions import AgentSessions
 from lithify.workers.buffer_compaction import BufferCompactor
@@ -106,10 +104,10 @@ def find_prompt() -> ConversationPrompt:
     return find_conversation_prompt(user_prompts_dir())
 
 
-def chat_files(folder: Path) -> ChatFiles:
-    """The chat files on the disk, with backups of agents' sessions in a data folder; none that its agent has open is
-    written."""
-    return ChatFiles(Backups(folder), guards.hold)
+def session_files(folder: Path, environment: Mapping[str, str]) -> SessionFiles:
+    """The chat files on the disk and the sessions of agents, with their backups in a data folder; none that its agent
+    has open is written."""
+    return SessionFiles(folder, environment)
 
 
 def project_finder(workspace_folders: Sequence[str]) -> Callable[[str | None], Project]:
@@ -153,6 +151,7 @@ class Lithify:
 
     def __init__(self, hooks: Hooks, environment: dict[str, str]) -> None:
         self._hooks = hooks
+        self._environment = environment
         self.data_dir = data_dir(hooks.settings().data_dir, environment)
         self.previews = PreviewFiles(self.data_dir / "previews")
         self.ingestion = Ingestion(hooks.settings, hooks.find_project, hooks.on_change, is_run_folder)
@@ -201,11 +200,11 @@ class Lithify:
         def format_of(uri: str) -> str | None:
             return forced_format(settings().documents.formats, uri)
 
-        places = Places(self._hooks.desk, chat_files(self.data_dir), format_of=format_of)
+        places = Places(self._hooks.desk, session_files(self.data_dir, self._environment), format_of=format_of)
         records = DocumentRecords(self.storage.run)
         workplace = Workplace(settings, self.choose_models, find_prompt, Ledger(self.storage.run, now), new_id)
         writer = DocumentWriter(places, records, MARKS, lambda: settings().conversation.keep_originals)
-        undoer = DocumentUndoer(places, records)
+        undoer = DocumentUndoer(places, records, MARKS)
         return DocumentCompactor(places, writer, undoer, self.compactor.drafts, workplace)
 
     async def watch(self) -> None:

@@ -59,7 +59,7 @@ async def test_a_session_that_can_only_be_read_says_why(client: RawClient, home:
     (found,) = await listed(client)
     assert (found["writable"], found["reason"]) == (
         False,
-        "opencode keeps its sessions in a database, which Lithify only reads.",
+        "No message of the user names an agent and a model, as a compaction has to: it can only be read.",
     )
     assert found["uri"].startswith("lithify-agent:opencode/")
 

@@ -335,3 +335,16 @@ def test_a_guard_that_says_no_has_looked_for_about_a_second_at_most(home: AgentH
         began = time.monotonic()
         assert reason(path, "gemini") is not None
         assert time.monotonic() - began < 3  # the machine may be busy with other tests
+
+
+@pytest.mark.parametrize("agent", ["gemini", "kimi-cli"])
+def test_what_another_process_of_ours_wrote_last_does_not_look_used_where_that_is_known(
+    home: AgentHome, agent: str
+) -> None:
+    home.all()
+    (file,) = Catalogue(home.environment).find(agent).files
+    os.utime(file.path)
+    with hold(file.path, FORMATS[agent], ours=True) as told:
+        assert told is None
+    os.utime(file.path)
+    assert reason(Path(file.path), agent) is not None

@@ -272,7 +272,7 @@ def test_a_session_of_opencode_is_named_by_its_id_and_can_only_be_read(home: Age
     home.opencode()
     found = only(home)
     assert (found.file.uri, found.writable) == (f"lithify-agent:opencode/{OPENCODE_ID}", False)
-    assert "database" in str(found.reason)
+    assert "names an agent and a model" in str(found.reason)
 
 
 WRITING = """

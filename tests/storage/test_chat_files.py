@@ -273,7 +273,7 @@ def test_a_file_that_somebody_holds_is_written_in_no_way(file: Path, backups: Ba
     asked: list[tuple[str, str]] = []
 
     @contextmanager
-    def guard(path: str, format_name: str) -> Iterator[str | None]:
+    def guard(path: str, format_name: str, ours: bool) -> Iterator[str | None]:
         asked.append((path, format_name))
         yield "Codex (process 7) has it open; end it first."
 
@@ -292,7 +292,7 @@ def test_the_file_is_looked_at_and_written_while_the_guard_holds_it(file: Path, 
     seen: list[bytes] = []
 
     @contextmanager
-    def guard(path: str, format_name: str) -> Iterator[str | None]:
+    def guard(path: str, format_name: str, ours: bool) -> Iterator[str | None]:
         seen.append(file.read_bytes())
         yield None
         seen.append(file.read_bytes())

@@ -15,8 +15,8 @@ from lithify.core.document_compactions import DocumentCompaction
 from lithify.core.kimi import summary_message
 from lithify.core.messages import Message
 from lithify.core.outcomes import LithifyError
-from lithify.storage.backups import Backups
-from lithify.storage.chat_files import ChatFiles, Guard, unguarded
+from lithify.storage.chat_files import Guard, unguarded
+from lithify.storage.session_files import SessionFiles
 from lithify.storage.store import Store, open_store
 from lithify.transcripts.reading import read
 from lithify.workers.document_places import Places
@@ -32,7 +32,7 @@ class DocumentBench:
     def __init__(self, data_dir: Path, guard: Guard = unguarded, first_id: int = 0) -> None:
         self.data_dir = data_dir
         self.keep_originals = True
-        self.files = ChatFiles(Backups(data_dir), guard)
+        self.files = SessionFiles(data_dir, {"HOME": str(data_dir.parent)}, guard)
         self.places = Places(NoEditor(), self.files)
         self.records = DocumentRecords(self._run)
         numbers = count(first_id)
@@ -42,7 +42,7 @@ class DocumentBench:
             lambda: f"00000000-0000-4000-8000-{next(numbers):012}",
         )
         self.writer = DocumentWriter(self.places, self.records, marks, lambda: self.keep_originals)
-        self.undoer = DocumentUndoer(self.places, self.records)
+        self.undoer = DocumentUndoer(self.places, self.records, marks)
         self.broken: Callable[[], None] = lambda: None
         """What happens before each job of the data folder."""
 

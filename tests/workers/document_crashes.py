@@ -1,6 +1,6 @@
 """Processes that compact a session file, or undo that, and are killed at each line of the code that writes.
 
-    python -m tests.workers.document_crashes compact|undo FOLDER
+    python -m tests.workers.document_crashes compact|undo AGENT FOLDER
 
 Prints JSON, one object a killed process: what a next process finds, and what becomes of an undo then.
 """
@@ -20,9 +20,10 @@ from typing import Any
 
 from lithify.storage import appending, backups, chat_files, document_compactions, system
 from lithify.workers import document_changes, document_places, document_records, document_undo, document_writing
-from tests.support import claude_code_loader
-from tests.support.claude_code_session import Session
+from tests.support import claude_code_loader, codex_loader, gemini_loader, kimi_code_loader
+from tests.support.agent_homes import AgentHome
 from tests.support.document_bench import DocumentBench
+from tests.support.kept_sessions import keep
 
 WATCHED = frozenset(
     str(module.__file__)
@@ -33,25 +34,33 @@ WATCHED = frozenset(
 )
 
 
-def crash_at_every_line(command: str, folder: Path) -> None:
+LOADED: dict[str, Callable[[bytes], int]] = {
+    "claude-code": lambda data: len(claude_code_loader.load(data.decode())),
+    "codex": lambda data: len(codex_loader.load(data).history),
+    "gemini": lambda data: len(gemini_loader.load(data).turns),
+    "kimi-code": lambda data: len(kimi_code_loader.load(data).context),
+}
+"""By agent, how many messages it takes up again of a file."""
+
+
+def crash_at_every_line(command: str, agent: str, folder: Path) -> None:
     """Kills a process at each line until one ends by itself."""
     for at in count(1):
         place = folder / str(at)
         place.mkdir()
-        file = _session(place / "s1.jsonl")
+        file = keep(AgentHome(place), agent).path
         before = file.read_bytes()
         bench = DocumentBench(place / "data")
         if command == "undo":
             bench.compact(file, 4)
         killed = _killed_at(at, lambda bench=bench, file=file: _work(bench, file, command))  # type: ignore[misc]
         found = file.read_bytes()
-        loaded = claude_code_loader.load(found.decode())
         certain = [one.certain for one in bench.kept(file) if not one.undone]
         told = {
             "killed": killed,
             "untouched": found == before,
             "grown": found.startswith(before) and found != before,
-            "loaded": len(loaded),
+            "loaded": LOADED[agent](found),
             "certain": certain,
             "undo": DocumentBench(place / "data", first_id=100).failure(file),
             "restored": file.read_bytes() == before,
@@ -59,15 +68,6 @@ def crash_at_every_line(command: str, folder: Path) -> None:
         sys.stdout.write(json.dumps(told) + "\n")
         if not killed:
             break
-
-
-def _session(file: Path) -> Path:
-    talk = Session()
-    for number in range(3):
-        talk.user(f"question {number}")
-        talk.assistant(f"answer {number}")
-    file.write_text(talk.text(), encoding="utf-8")
-    return file
 
 
 def _work(bench: DocumentBench, file: Path, command: str) -> None:
@@ -104,4 +104,4 @@ def _killer(at: int) -> Any:
 
 
 if __name__ == "__main__":
-    crash_at_every_line(sys.argv[1], Path(sys.argv[2]))
+    crash_at_every_line(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

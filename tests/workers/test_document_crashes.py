@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.kept_sessions import APPENDED
 from tests.support.stores import IN_MEMORY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,22 +20,27 @@ MESSAGES, COMPACTED = 6, 3
 pytestmark = pytest.mark.timeout(180)
 
 
-def found(command: str) -> list[dict[str, Any]]:
+def found(command: str, agent: str) -> list[dict[str, Any]]:
     """What was found after each death, and at last after the end."""
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
-        arguments = [sys.executable, "-m", "tests.workers.document_crashes", command, folder]
+        arguments = [sys.executable, "-m", "tests.workers.document_crashes", command, agent, folder]
         told = subprocess.run(arguments, capture_output=True, text=True, cwd=ROOT, check=True)
     return [json.loads(line) for line in told.stdout.splitlines()]
 
 
-@pytest.fixture(scope="module")
-def compactions() -> list[dict[str, Any]]:
-    return found("compact")
+@pytest.fixture(scope="module", params=APPENDED)
+def agent(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def undoings() -> list[dict[str, Any]]:
-    return found("undo")
+def compactions(agent: str) -> list[dict[str, Any]]:
+    return found("compact", agent)
+
+
+@pytest.fixture(scope="module")
+def undoings(agent: str) -> list[dict[str, Any]]:
+    return found("undo", agent)
 
 
 def test_there_are_many_lines_to_be_killed_at(

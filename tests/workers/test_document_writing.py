@@ -47,7 +47,7 @@ def holding(reason: str | None) -> Guard:
     """A guard that says that of every file."""
 
     @contextmanager
-    def guard(path: str, format_name: str) -> Iterator[str | None]:
+    def guard(path: str, format_name: str, ours: bool) -> Iterator[str | None]:
         yield reason
 
     return guard

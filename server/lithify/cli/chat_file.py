@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from lithify.assembly import now_in_transcripts
+from lithify.core.agent_sessions import in_agent
 from lithify.core.compaction_results import Summarised
 from lithify.storage.atomic import write_new
 from lithify.transcripts import claude_code, codex, gemini, kimi_code, kimi_context
@@ -40,14 +41,20 @@ class ChatFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatFile:
-    """What was read. `path` has its links followed and is None for standard input; `title` is for people."""
+    """What was read. `place` is where it lies: a path with its links followed, or the URI of a session that lies in no
+    file; None for standard input. `title` is for people."""
 
-    path: Path | None
+    place: str | None
     title: str
     data: bytes
     text: str
     format: TranscriptFormat
     transcript: Transcript
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if it is one."""
+        return None if self.place is None or in_agent(self.place) else Path(self.place)
 
     @property
     def owner(self) -> str | None:
@@ -82,7 +89,7 @@ def read_chat_file(name: str, format_name: str | None) -> ChatFile:
         if found is None:
             raise ChatFileError(_why_unknown(title, text))
         raise ChatFileError(f"{title} has no messages in it as {format_name}, but as {found.name}; leave --format out")
-    return ChatFile(real, title, data, text, chat_format, transcript)
+    return ChatFile(None if real is None else str(real), title, data, text, chat_format, transcript)
 
 
 def _bytes(path: Path | None, title: str) -> tuple[bytes, Path | None]:

@@ -6,15 +6,18 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lithify.assembly import MARKS, chat_files, now
-from lithify.cli.chat_file import ChatFile
+from lithify.assembly import MARKS, now, session_files
+from lithify.cli.chat_file import ChatFile, ChatFileError
+from lithify.core.agent_sessions import in_agent
 from lithify.core.compaction_results import Summarised
 from lithify.core.outcomes import LithifyError
 from lithify.core.settings import Settings
 from lithify.storage.paths import data_dir
+from lithify.storage.session_files import SessionFiles
 from lithify.storage.store import Store, open_store
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.outline import Outline
@@ -23,7 +26,7 @@ from lithify.transcripts.text_edits import TextEdit
 from lithify.workers.document_places import Found, OpenText, Places
 from lithify.workers.document_records import DocumentRecords
 from lithify.workers.document_undo import DocumentUndoer, UndoneDocument
-from lithify.workers.document_writing import CompactedDocument, DocumentDraft, DocumentWriter
+from lithify.workers.document_writing import DocumentDraft, DocumentWriter
 
 
 class NoEditor:
@@ -47,40 +50,65 @@ class NoEditor:
 
 def check_free(chat: ChatFile, settings: Settings) -> None:
     """Raises LithifyError `busy` where an agent has the session open now."""
-    asyncio.run(_places(chat, settings).check_free(_found(chat)))
+    asyncio.run(_places(chat.format.name, settings).check_free(_found(chat)))
 
 
-def write_in_place(chat: ChatFile, outcome: Summarised, settings: Settings) -> CompactedDocument:
-    """Writes a summary into a file, as it is by then: what was put behind its end is kept. Raises LithifyError."""
+def put_in_place(
+    chat: ChatFile, outcome: Summarised, settings: Settings, way_out: str = "compact more of it"
+) -> tuple[Summarised, str]:
+    """Writes a summary where the conversation lies; the outcome as it was written, and one sentence that says so.
+
+    What was put behind its end meanwhile is kept. Raises ChatFileError where a rewritten file would grow by it, with
+    the `way_out` of that, and LithifyError.
+    """
+    written = chat.compacted(outcome)
+    adds = in_agent(chat.place or "") or written.startswith(chat.data)
+    if len(written) > len(chat.data) and not adds:
+        raise ChatFileError(
+            f"{chat.title} is left as it is, since compacted it would be larger ({len(written):,} bytes instead of "
+            f"{len(chat.data):,}); {way_out}"
+        )
     keep_originals = settings.conversation.keep_originals
-    writer = DocumentWriter(_places(chat, settings), _records(settings), MARKS, lambda: keep_originals)
+    writer = DocumentWriter(_places(chat.format.name, settings), _records(settings), MARKS, lambda: keep_originals)
     draft = DocumentDraft(MARKS.new_id(), _found(chat), exact=False, summarised=outcome, label="")
-    return asyncio.run(writer.apply(draft))
+    done = asyncio.run(writer.apply(draft))
+    as_written = replace(outcome, stats=done.summarised.stats, warnings=done.summarised.warnings)
+    return as_written, _wrote(chat, done.backup, adds=adds)
 
 
-def undo_in_place(path: str, compaction_id: str | None, settings: Settings) -> UndoneDocument:
-    """Takes a compaction of a file back, the newest that is not undone by default, whoever made it. Raises
-    LithifyError."""
-    places = Places(NoEditor(), chat_files(data_dir(settings.data_dir, os.environ)))
-    return asyncio.run(DocumentUndoer(places, _records(settings)).undo(path, compaction_id))
+def read_in_place(place: str, title: str, format_name: str, settings: Settings) -> ChatFile:
+    """A conversation, by its path or by the URI of a session without a file, for `put_in_place`. Raises LithifyError
+    `unsupported_document`, also for one that cannot be written."""
+    found = asyncio.run(_places(format_name, settings).find(place))
+    reading, data = found.reading, found.data or b""
+    return ChatFile(place, title, data, found.text, reading.format, reading.transcript)
 
 
-def wrote_in_place(chat: ChatFile, done: CompactedDocument, *, appended: bool) -> str:
-    """What was written, and where the file as it was lies, in one sentence."""
-    what = f"Added the summary to {chat.title}" if appended else f"Rewrote {chat.title}"
-    if done.backup is None:
+def undo_in_place(place: str, compaction_id: str | None, settings: Settings) -> UndoneDocument:
+    """Takes a compaction back, the newest that is not undone by default, whoever made it. Raises LithifyError."""
+    places = Places(NoEditor(), _files(settings))
+    return asyncio.run(DocumentUndoer(places, _records(settings), MARKS).undo(place, compaction_id))
+
+
+def _wrote(chat: ChatFile, backup: str | None, *, adds: bool) -> str:
+    what = f"Added the summary to {chat.title}" if adds else f"Rewrote {chat.title}"
+    if backup is None:
         return f"{what}; of what it held before there is no backup, since conversation.keepOriginals is off."
-    return f"{what}; what it held before is in {done.backup}."
+    return f"{what}; what it held before is in {backup}."
 
 
-def _places(chat: ChatFile, settings: Settings) -> Places:
-    """The disk, on which the text is read as what it was read as at first."""
-    return Places(NoEditor(), chat_files(data_dir(settings.data_dir, os.environ)), lambda _: chat.format.name)
+def _places(format_name: str, settings: Settings) -> Places:
+    """The disk, on which a text is read as what it was read as at first."""
+    return Places(NoEditor(), _files(settings), lambda _: format_name)
+
+
+def _files(settings: Settings) -> SessionFiles:
+    return session_files(data_dir(settings.data_dir, os.environ), os.environ)
 
 
 def _found(chat: ChatFile) -> Found:
     reading = Reading(chat.format, chat.transcript, Outline(chat.transcript))
-    return Found(uri=str(chat.path), lines=Lines(chat.text), data=chat.data, reading=reading)
+    return Found(uri=chat.place or "", lines=Lines(chat.text), data=chat.data, reading=reading)
 
 
 def _records(settings: Settings) -> DocumentRecords:

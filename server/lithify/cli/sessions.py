@@ -1,4 +1,4 @@
-"""`lithify sessions`: lists and shows the sessions of coding agents on this machine."""
+"""`lithify sessions`: lists, shows, compacts and undoes the sessions of coding agents on this machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from lithify.cli import session_changes
 from lithify.cli.output import as_called, fail, progress, say
 from lithify.cli.stored import BadCall, add_limit, answered
 
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from lithify.workers.agent_sessions import Listing
 
 _DESCRIPTION = """Lists and shows the sessions of Claude Code, Codex, kimi-code, kimi-cli, Gemini CLI and opencode on
-this machine: what the agent would send when it goes on. Nothing is changed."""
+this machine: what the agent would send when it goes on. Compacts one where it lies, and undoes that."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds `sessions list` and `show`."""
-    parser = subparsers.add_parser("sessions", help="list and show sessions of coding agents", description=_DESCRIPTION)
+    """Adds `sessions list`, `show`, `compact` and `undo`."""
+    parser = subparsers.add_parser(
+        "sessions", help="list, show and compact sessions of coding agents", description=_DESCRIPTION
+    )
     actions = parser.add_subparsers(dest="sessions_action", metavar="ACTION", required=True)
 
     listing = actions.add_parser(
@@ -37,6 +40,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_session(show)
     show.add_argument("--full", action="store_true", help="show all of long messages")
     show.set_defaults(act=_show)
+
+    compact = actions.add_parser("compact", help="compact a session where it lies", description=session_changes.COMPACT)
+    add_session(compact)
+    session_changes.add_compact(compact)
+
+    undo = actions.add_parser("undo", help="take a compaction back", description=session_changes.UNDO)
+    add_session(undo)
+    session_changes.add_undo(undo)
 
     for one in (listing, show):
         one.add_argument("--json", action="store_true", help="answer as JSON")

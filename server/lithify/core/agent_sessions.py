@@ -15,6 +15,9 @@ SHORTEST_NAME = 8
 
 TITLE_LENGTH = 120
 
+IN_AGENT = "lithify-agent:"
+"""How the URI of a session begins that lies in no file of its own: `lithify-agent:<agent>/<session id>`."""
+
 _SAFE_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 _KIND_IN_FRONT = re.compile(r"(?:session|ses)_(?=.)")
 """What kimi-code and opencode put in front of every id, and nobody needs to type."""
@@ -85,6 +88,11 @@ def resume_command(command: str, session_id: str | None, project: str | None) ->
         return None
     resume = f"{command} {session_id}"
     return resume if project is None else f"cd {shlex.quote(project)} && {resume}"
+
+
+def in_agent(uri: str) -> bool:
+    """Whether a URI names a session that lies in no file of its own: only its agent reads and writes it."""
+    return uri.startswith(IN_AGENT)
 
 
 def is_session_id(text: str) -> bool:

@@ -57,6 +57,20 @@ def text_before(compaction: DocumentCompaction, text: str) -> str | None:
     return "".join([*pieces, text[end:]])
 
 
+def text_in_front(compaction: DocumentCompaction, text: str) -> str | None:
+    """The text as it was before an appended compaction, where all of it still stands in front of that."""
+    if not compaction.appended or len(compaction.changes) != 1:
+        return None
+    (added,) = compaction.changes
+    return text[: added.offset] if text.startswith(added.inserted, added.offset) else None
+
+
+def is_last_write(compaction: DocumentCompaction, text: str) -> bool:
+    """Whether a text is just what a compaction made of it, so that nobody has written since."""
+    places = all(text.startswith(change.inserted, change.offset) for change in compaction.changes)
+    return bool(compaction.changes) and compaction.certain and len(text) == compaction.length and places
+
+
 def stands_in(compaction: DocumentCompaction, text: str) -> bool:
     """Whether all that a compaction inserted stands in a text, wherever."""
     return bool(compaction.changes) and all(change.inserted in text for change in compaction.changes)

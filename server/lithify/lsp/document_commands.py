@@ -40,7 +40,8 @@ async def apply_document_draft(server: LithifyServer, draft: DocumentDraft, text
 async def undo_in_document(server: LithifyServer, uri: str, compaction_id: str | None) -> dict[str, Any]:
     """Takes a compaction of a document back; the command's result. Raises LithifyError."""
     undone = await server.parts.document_compactor.undo(uri, compaction_id)
-    return {"uri": undone.uri, "compactionId": undone.compaction_id}
+    answer = {"uri": undone.uri, "compactionId": undone.compaction_id}
+    return answer if undone.restored is None else {**answer, "restoredUri": undone.restored}
 
 
 def _line(params: wire.CompactConversation | wire.CompactUpToHere) -> int | None:

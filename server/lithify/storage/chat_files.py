@@ -18,13 +18,14 @@ from lithify.storage.backup_names import next_backup, next_rotation
 from lithify.storage.backups import Backups
 from lithify.storage.paths import require_file
 
-Guard: TypeAlias = Callable[[str, str], AbstractContextManager[str | None]]
-"""For a path and the name of its format: None while the file may be written, else one sentence that says why not."""
+Guard: TypeAlias = Callable[[str, str, bool], AbstractContextManager[str | None]]
+"""For a path, the name of its format, and whether nobody but us wrote it last: None while the file may be written, else
+one sentence that says why not."""
 
 _CHANGED = Changed("another program wrote the file meanwhile")
 
 
-def unguarded(path: str, format_name: str) -> AbstractContextManager[str | None]:  # noqa: ARG001 - it asks nothing
+def unguarded(path: str, format_name: str, ours: bool) -> AbstractContextManager[str | None]:  # noqa: ARG001 - asks nothing
     """A guard that lets everything be written."""
     return nullcontext(None)
 
@@ -47,7 +48,7 @@ class ChatFiles:
 
     def held(self, path: str, format_name: str) -> str | None:
         """Why a file must not be written now; None where it may be."""
-        with self._guard(self.real(path), format_name) as reason:
+        with self._guard(self.real(path), format_name, False) as reason:
             return reason
 
     def backup(self, path: str, backup_id: str) -> str | None:
@@ -55,14 +56,16 @@ class ChatFiles:
         place = self._backups.place(Path(self.real(path)), backup_id)
         return str(place) if place.is_file() else None
 
-    def rewrite(self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool) -> FileWrite:
+    def rewrite(
+        self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool, ours: bool = False
+    ) -> FileWrite:
         """The file rewritten as a whole if it still holds `before`, what it held beside it under a free name.
 
-        `rotates`: it is a session of kimi-cli, whose old files are numbered as kimi-cli does. Raises OSError; then the
-        file is as it was.
+        `rotates`: it is a session of kimi-cli, whose old files are numbered as kimi-cli does. `ours`: nobody wrote it
+        since we did. Raises OSError; then the file is as it was.
         """
         real = Path(path).resolve(strict=True)
-        with self._guard(str(real), format_name) as reason:
+        with self._guard(str(real), format_name, ours) as reason:
             if reason is not None:
                 return Held(reason)
             if real.read_bytes() != before:
@@ -81,17 +84,17 @@ class ChatFiles:
         """
         real = Path(path).resolve(strict=True)
         place = None if backup_id is None else str(self._backups.keep(real, before, backup_id))
-        with self._guard(str(real), format_name) as reason:
+        with self._guard(str(real), format_name, False) as reason:
             done = reason is None and appending.append(real, before, addition)
         if not done and backup_id is not None:
             self._backups.forget(real, backup_id)
         return Written(place) if done else _CHANGED if reason is None else Held(reason)
 
-    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str) -> FileWrite:
+    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str, ours: bool = False) -> FileWrite:
         """The end of a file that holds `before` cut off, so that it holds `after`, with which it begins. Raises
         OSError."""
         real = Path(path).resolve(strict=True)
-        with self._guard(str(real), format_name) as reason:
+        with self._guard(str(real), format_name, ours) as reason:
             if reason is not None:
                 return Held(reason)
             return Written() if appending.cut(real, before, len(after)) else _CHANGED

@@ -22,6 +22,7 @@ from lithify.transcripts.json_array import Element
 from lithify.transcripts.json_places import elements, members
 from lithify.transcripts.json_text import Fault, problems_of, skip_mark, skip_space, value_at
 from lithify.transcripts.model import Stamp, Transcript, TranscriptMessage, replaced_messages
+from lithify.transcripts.opencode_ids import behind, rising_id
 from lithify.transcripts.opencode_messages import Spoken, effective, grouped, messages_of, spoken
 from lithify.transcripts.summary_text import spelled_like
 
@@ -32,7 +33,6 @@ NEWEST_VERSION = "1.18"
 
 _NOTHING = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 _BETWEEN = re.compile(r",[ \t\r\n]*")
-_TIME_BITS = (1 << 48) - 1
 
 
 def recognise(text: str, name: str) -> bool:  # noqa: ARG001 - any name will do
@@ -155,8 +155,8 @@ def _compaction(export: _Export, tail: str | None, summary: Message, stamp: Stam
     """The question and the summary, as elements of the array."""
     last, asking = export.standing[-1], _last_of_user(export)
     now = max(round(datetime.fromisoformat(stamp.now).timestamp() * 1000), int(last.created) + 1)
-    question_id = _behind(last.key, _new_id("msg", now, stamp))
-    answer_id = _behind(question_id, _new_id("msg", now + 1, stamp))
+    question_id = behind(last.key, rising_id("msg", now, stamp.new_uuid))
+    answer_id = behind(question_id, rising_id("msg", now + 1, stamp.new_uuid))
     told = asking.info if asking else {}
     model, session = told.get("model", {}), export.session.get("id")
     question = {"role": "user", "time": {"created": now}, "agent": told.get("agent"), "model": model}
@@ -187,7 +187,7 @@ def _element(
     made: list[dict[str, Any]] = []
     part_id = ""
     for part in parts:
-        part_id = _behind(part_id, _new_id("prt", now, stamp))
+        part_id = behind(part_id, rising_id("prt", now, stamp.new_uuid))
         made.append({**part, "id": part_id, "sessionID": session, "messageID": key})
     return {"info": {**info, "id": key, "sessionID": session}, "parts": made}
 
@@ -196,16 +196,6 @@ def _path(export: _Export) -> dict[str, Any]:
     paths = (mapped(one.info.get("path")) for one in reversed(export.standing))
     directory = string(export.session.get("directory"))
     return next((path for path in paths if path), {"cwd": directory, "root": directory})
-
-
-def _new_id(prefix: str, now: int, stamp: Stamp) -> str:
-    """An id as opencode makes them: the low bits of the time in twelve digits, then what makes it unique."""
-    return f"{prefix}_{(now << 12 | 1) & _TIME_BITS:012x}{stamp.new_uuid().replace('-', '')[-14:]}"
-
-
-def _behind(last: str, wanted: str) -> str:
-    """The wanted id where it sorts behind the last one; else one that follows the last one directly."""
-    return wanted if wanted > last else f"{last}0"
 
 
 def _between(text: str, found: Sequence[Element]) -> str:

@@ -1,4 +1,5 @@
-"""Where a document is compacted: in the editor that has it open, else on the disk. Both are read and changed alike."""
+"""Where a document is compacted: in the editor that has it open, else on the disk, or by the agent in whose database it
+lies. All are read and changed alike."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from lithify.core.agent_sessions import in_agent
 from lithify.core.file_writes import Changed, FileWrite, Held, Written
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts import kimi_context
 from lithify.transcripts.lines import Lines
+from lithify.transcripts.model import Stamp
 from lithify.transcripts.reading import Reading, read_again
 from lithify.transcripts.text_edits import TextEdit, smallest_edit
 
@@ -45,17 +48,21 @@ class Desk(Protocol):
 
 
 class Files(Protocol):
-    """The chat files on the disk (`storage.chat_files`)."""
+    """The chat files on the disk, and the sessions that lie in none (`storage.session_files`)."""
 
     def read(self, path: str) -> bytes: ...
     def real(self, path: str) -> str: ...
     def held(self, path: str, format_name: str) -> str | None: ...
     def backup(self, path: str, backup_id: str) -> str | None: ...
-    def rewrite(self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool) -> FileWrite: ...
+    def rewrite(
+        self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool, ours: bool = False
+    ) -> FileWrite: ...
     def append(
         self, path: str, before: bytes, addition: bytes, *, format_name: str, backup_id: str | None
     ) -> FileWrite: ...
-    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str) -> FileWrite: ...
+    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str, ours: bool = False) -> FileWrite: ...
+    def add(self, path: str, before: bytes, after: bytes, *, backup_id: str | None) -> FileWrite: ...
+    def restore(self, path: str, data: bytes, format_name: str, stamp: Stamp) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +79,11 @@ class FoundText:
         """All of it."""
         return self.lines.text
 
+    @property
+    def only_grows(self) -> bool:
+        """Whether messages can be added to it, and nothing else be changed: an agent keeps it in a database."""
+        return in_agent(self.uri)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found(FoundText):
@@ -85,13 +97,15 @@ class Writing:
     """How a text is written. `label` is what the editor calls it, `format_name` the transcript's format.
 
     `appended`: the new text is the old one with an end put on or taken off, and whoever has the file appends to it.
-    `backup_id` names the backup of such a file; None keeps none.
+    `backup_id` names the backup of such a file; None keeps none. `ours`: nobody has written since we did, so that a
+    file that was just written is not therefore in use.
     """
 
     label: str
     format_name: str
     appended: bool
     backup_id: str | None = None
+    ours: bool = False
 
 
 class Places:
@@ -107,17 +121,17 @@ class Places:
 
     def key(self, uri: str) -> str:
         """What two spellings of one document's URI have in common."""
-        return self._desk.path(uri) or uri
+        return self._path(uri) or uri
 
     async def lasting_key(self, uri: str) -> str:
         """What a document is called in what is kept of it: its path with links followed, else its URI."""
-        path = self._desk.path(uri)
+        path = self._path(uri)
         return uri if path is None else await asyncio.to_thread(self._files.real, path)
 
     async def look(self, uri: str, before: Found | None = None) -> Found:
         """The newest text of a transcript, of which is taken over what it has in common with what was found `before`.
         Raises `unsupported_document`."""
-        document = self._desk.find(uri)
+        document = self._document(uri)
         return await self._read_from_disk(uri, before) if document is None else await _opened(uri, document)
 
     async def find(self, uri: str, before: Found | None = None) -> Found:
@@ -132,7 +146,7 @@ class Places:
 
     async def find_text(self, uri: str) -> FoundText:
         """The newest text of a document, whatever it holds. Raises `unsupported_document`."""
-        if (document := self._desk.find(uri)) is not None:
+        if (document := self._document(uri)) is not None:
             self._desk.check_edits()
             return FoundText(uri=uri, lines=document.lines, document=document)
         return await self._on_disk(uri)
@@ -143,8 +157,28 @@ class Places:
 
     async def backup(self, uri: str, backup_id: str) -> str | None:
         """Where the backup of that id lies; None where there is none, or no longer."""
-        path = self._desk.path(uri)
+        path = self._path(uri)
         return None if path is None else await asyncio.to_thread(self._files.backup, path, backup_id)
+
+    async def read_backup(self, place: str) -> bytes:
+        """What a backup holds. Raises LithifyError `storage_failed`."""
+        try:
+            return await asyncio.to_thread(self._files.read, place)
+        except OSError as error:
+            told = f"the backup {place} cannot be read ({_reason(error)}); nothing was changed"
+            raise LithifyError("storage_failed", told) from None
+
+    async def restore(self, uri: str, data: bytes, format_name: str, stamp: Stamp) -> str | None:
+        """The URI of a new session of the same agent that holds what a session once held; None where none can be made
+        safely. Raises LithifyError `storage_failed`."""
+        path = self._path(uri)
+        if path is None:
+            return None
+        try:
+            return await asyncio.to_thread(self._files.restore, path, data, format_name, stamp)
+        except (OSError, ValueError) as error:
+            told = f"{title(uri)} could not be restored as a new session ({_reason(error)}); it is as it was"
+            raise LithifyError("storage_failed", told) from None
 
     async def write(self, found: FoundText, text: str, how: Writing) -> Written | Changed:
         """Puts a text in the place of what was found; `Changed` where the editor, or somebody who wrote the file
@@ -159,23 +193,34 @@ class Places:
         except FileNotFoundError:
             return Changed("the file was deleted or moved meanwhile")
         except OSError as error:
-            raise LithifyError(
-                "storage_failed", f"{title(found.uri)} could not be written ({_reason(error)}); it is as it was"
-            ) from None
+            kept = "" if found.only_grows else "; it is as it was"
+            told = f"{title(found.uri)} could not be written ({_reason(error)}){kept}"
+            raise LithifyError("storage_failed", told) from None
         if isinstance(outcome, Held):
             raise _busy(found.uri, outcome.reason)
         return outcome
 
     def _write_file(self, found: FoundText, text: str, how: Writing) -> FileWrite:
         path, before, after, name = self.key(found.uri), found.data or b"", text.encode("utf-8"), how.format_name
+        if found.only_grows:
+            return self._files.add(path, before, after, backup_id=how.backup_id)
         if not how.appended:
-            return self._files.rewrite(path, before, after, format_name=name, rotates=name == kimi_context.name)
+            rotates = name == kimi_context.name
+            return self._files.rewrite(path, before, after, format_name=name, rotates=rotates, ours=how.ours)
         if len(after) < len(before):
-            return self._files.cut(path, before, after, format_name=name)
+            return self._files.cut(path, before, after, format_name=name, ours=how.ours)
         return self._files.append(path, before, after[len(before) :], format_name=name, backup_id=how.backup_id)
 
+    def _path(self, uri: str) -> str | None:
+        """What the disk knows a document by: a path, or the URI of a session that lies in no file."""
+        return uri if in_agent(uri) else self._desk.path(uri)
+
+    def _document(self, uri: str) -> OpenText | None:
+        """What is open. A session that its agent keeps is written by the agent, whatever an editor shows of it."""
+        return None if in_agent(uri) else self._desk.find(uri)
+
     async def _check_free(self, uri: str, format_name: str) -> None:
-        path = self._desk.path(uri)
+        path = self._path(uri)
         reason = None if path is None else await asyncio.to_thread(self._files.held, path, format_name)
         if reason is not None:
             raise _busy(uri, reason)
@@ -190,7 +235,7 @@ class Places:
         return Found(uri=uri, lines=found.lines, data=found.data, reading=_transcript(uri, reading))
 
     async def _on_disk(self, uri: str) -> FoundText:
-        path = self._desk.path(uri)
+        path = self._path(uri)
         if path is None:
             raise _unsupported(uri, "it is not open, and no file: URI; open it in the editor")
         try:
@@ -220,6 +265,8 @@ async def to_its_end(work: Callable[[], Awaitable[T]]) -> T:
 
 def title(uri: str) -> str:
     """A document, as a sentence names it."""
+    if in_agent(uri):
+        return f"The session {uri.rpartition('/')[2][:200]!a}"
     return f"The document {uri[:200]!a}"
 
 

@@ -1,33 +1,38 @@
-"""Compactions of documents taken back: what was replaced stands again where the summary still does."""
+"""Compactions of documents taken back: what was replaced stands again where the summary still does. Where an agent has
+written on behind it, the session as it was becomes a new one, beside the first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lithify.core.document_compactions import DocumentCompaction, stands_in, to_undo
+from lithify.core.document_compactions import DocumentCompaction, is_last_write, stands_in, text_in_front, to_undo
 from lithify.core.file_writes import Changed, Written
 from lithify.core.outcomes import LithifyError
+from lithify.transcripts.model import Stamp
 from lithify.workers.document_places import FoundText, Places, Writing, title, to_its_end
 from lithify.workers.document_records import DocumentRecords
-from lithify.workers.document_writing import ATTEMPTS
+from lithify.workers.document_writing import ATTEMPTS, Marks
 
 UNDO = "Undo compaction"
 
 
 @dataclass(frozen=True, slots=True)
 class UndoneDocument:
-    """A compaction of a document that was taken back."""
+    """A compaction of a document that was taken back. `restored` is the URI of the new session that holds what the
+    document held, where the document itself was left as it is."""
 
     compaction_id: str
     uri: str
+    restored: str | None = None
 
 
 class DocumentUndoer:
     """Takes compactions back. Raises LithifyError for every failure; then the document is as it was."""
 
-    def __init__(self, places: Places, records: DocumentRecords) -> None:
+    def __init__(self, places: Places, records: DocumentRecords, marks: Marks) -> None:
         self._places = places
         self._records = records
+        self._marks = marks
 
     async def known(self, uri: str) -> list[DocumentCompaction]:
         """The compactions of a document that are kept, the oldest first. Raises `storage_failed`."""
@@ -42,8 +47,8 @@ class DocumentUndoer:
             found = await self._places.find_text(uri)
             kept = await self._records.of_document(await self._places.lasting_key(uri))
             compaction, text = to_undo(kept, compaction_id, found.text, title(uri))
-            if text is None:
-                raise await self._stale(found, compaction)
+            if text is None or found.only_grows:
+                return await to_its_end(lambda: self._restore(found, compaction))  # noqa: B023 - awaited at once
             done = await to_its_end(lambda: self._write(found, compaction, text))  # noqa: B023 - awaited at once
             if isinstance(done, Written):
                 return UndoneDocument(compaction.compaction_id, uri)
@@ -54,28 +59,52 @@ class DocumentUndoer:
 
     async def _write(self, found: FoundText, compaction: DocumentCompaction, text: str) -> Written | Changed:
         await self._records.doubt(compaction.compaction_id)
-        outcome = await self._places.write(found, text, Writing(UNDO, compaction.format, compaction.appended))
+        ours = is_last_write(compaction, found.text)
+        how = Writing(UNDO, compaction.format, compaction.appended, ours=ours)
+        outcome = await self._places.write(found, text, how)
         if isinstance(outcome, Written):
             await self._records.note_undone(compaction.compaction_id)
         else:
             await self._records.settle(compaction.compaction_id, compaction.backup)
         return outcome
 
-    async def _stale(self, found: FoundText, compaction: DocumentCompaction) -> LithifyError:
-        """Why a compaction cannot be taken back. The file as it was before an appended one is in its backup: a new
-        session can be made of that, where somebody has written behind the compaction."""
-        named = f"compaction {compaction.compaction_id} of {title(found.uri)}"
-        if not (compaction.appended and stands_in(compaction, found.text)):
+    async def _restore(self, found: FoundText, compaction: DocumentCompaction) -> UndoneDocument:
+        """The session as it was, as a new one. Raises LithifyError `stale` where none can be made."""
+        named = f"compaction {compaction.compaction_id} of {_small(title(found.uri))}"
+        if not (found.only_grows or (compaction.appended and stands_in(compaction, found.text))):
             why = (
                 f"the summary of {named} does not stand there as it was made: it was edited, removed, or compacted "
                 "again; undo the later compaction first"
             )
-            return LithifyError("stale", why, retryable=False)
+            raise LithifyError("stale", why, retryable=False)
         backup = await self._places.backup(found.uri, compaction.compaction_id)
-        way_out = (
-            f"the session as it was before it is in the backup {backup}"
-            if backup is not None
-            else "there is no backup of the session as it was before it"
-        )
-        why = f"{named} cannot be cut off, because the session went on behind it; {way_out}"
-        return LithifyError("stale", why, retryable=False)
+        before = await self._as_it_was(found, compaction, backup)
+        stamp = Stamp(self._marks.now(), self._marks.new_uuid)
+        if (
+            before is None
+            or (restored := await self._places.restore(found.uri, before, compaction.format, stamp)) is None
+        ):
+            raise LithifyError("stale", _cannot_be_cut(named, backup), retryable=False)
+        await self._records.note_undone(compaction.compaction_id)
+        return UndoneDocument(compaction.compaction_id, found.uri, restored)
+
+    async def _as_it_was(self, found: FoundText, compaction: DocumentCompaction, backup: str | None) -> bytes | None:
+        """What the document held before: its backup, or all that stands in front of what was appended."""
+        if backup is not None:
+            return await self._places.read_backup(backup)
+        text = text_in_front(compaction, found.text)
+        return None if text is None else text.encode("utf-8")
+
+
+def _cannot_be_cut(named: str, backup: str | None) -> str:
+    way_out = (
+        f"the session as it was before it is in the backup {backup}"
+        if backup is not None
+        else "there is no backup of the session as it was before it"
+    )
+    return f"{named} cannot be cut off, because the session went on behind it; {way_out}"
+
+
+def _small(words: str) -> str:
+    """Words that begin a sentence, as they stand within one."""
+    return words[0].lower() + words[1:]

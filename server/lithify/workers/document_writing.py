@@ -111,7 +111,7 @@ class DocumentWriter:
     async def _is_worth_another(self, tried: Found, made: NewText) -> bool:
         """Whether a write that was refused may go well now: something was written meanwhile, and that is allowed."""
         if tried.document is None:
-            return made.appended
+            return made.appended or tried.only_grows
         return (await self._newest(tried)).text != tried.text
 
     async def _write(self, compaction_id: str, newest: Found, made: NewText, label: str) -> _Noted | Changed:
@@ -158,7 +158,7 @@ def _cannot_be_undone(problem: str) -> Notice:
 
 
 def _is_rewritten_under_us(before: Found, newest: Found, made: NewText) -> bool:
-    if newest.data is None or before.data is None or newest.data == before.data:
+    if newest.data is None or before.data is None or newest.data == before.data or newest.only_grows:
         return False
     return not (made.appended and newest.data.startswith(before.data))
 

@@ -13,6 +13,7 @@ from lithify.core.outcomes import LithifyError
 from lithify.storage.agent_sessions import claude_code, codex, gemini, guards, kimi_cli, kimi_code, opencode
 from lithify.storage.agent_sessions.agent import Agent
 from lithify.storage.agent_sessions.folders import Walk
+from lithify.storage.agent_sessions.opencode_program import found_program
 from lithify.transcripts.model import Transcript
 from lithify.transcripts.registry import by_name
 
@@ -21,7 +22,7 @@ AGENTS: tuple[Agent, ...] = (claude_code, codex, kimi_code, kimi_cli, gemini, op
 LARGEST_BYTES = 256 << 20
 """The largest session that is read; one that is larger is listed by what its first records say."""
 
-_IN_A_DATABASE = "opencode keeps its sessions in a database, which Lithify only reads."
+_NO_PROGRAM = "Only opencode itself writes into its database, and it is not found on the search path (PATH)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Catalogue:
             return _without_conversation(agent, replace(known, unread=reason)), None
         transcript = chat_format.parse(text)
         if transcript.messages:
-            return _with_conversation(agent, known, transcript), transcript
+            return _with_conversation(agent, known, transcript, self._environment), transcript
         if not text.strip() or chat_format.recognise(text, Path(file.path).name):
             return None
         reason = f"It holds nothing that Lithify knows as a session of {agent.title}; it may be damaged."
@@ -116,6 +117,11 @@ def names() -> list[str]:
 def title_of(agent: str) -> str:
     """What an agent is called in a sentence."""
     return next(one.title for one in AGENTS if one.name == agent)
+
+
+def format_of(agent: str) -> str:
+    """The name of the transcript format of an agent's sessions."""
+    return next(one.format_name for one in AGENTS if one.name == agent)
 
 
 def _named(agent: str | None) -> tuple[Agent, ...]:
@@ -158,13 +164,15 @@ def _unreadable(error: OSError) -> str:
     return f"It cannot be read ({error.strerror or error})."
 
 
-def _with_conversation(agent: Agent, file: SessionFile, transcript: Transcript) -> AgentSession:
+def _with_conversation(
+    agent: Agent, file: SessionFile, transcript: Transcript, environment: Mapping[str, str]
+) -> AgentSession:
     conversation = transcript.conversation
     asked = (one_line(text_of(one)) for one in conversation if role_of(one) == "user")
     title = file.title or next((words for words in asked if words), None)
     reason = None if transcript.writable else transcript.read_only_reason or "It can only be read."
     if agent.name == opencode.name:
-        reason = _IN_A_DATABASE
+        reason = reason or (None if found_program(environment) else _NO_PROGRAM)
     elif reason is None and not os.access(file.path, os.W_OK):
         reason = "You may not write its file."
     return _session(agent, replace(file, title=title), len(conversation), estimate_tokens(conversation), reason)

@@ -52,17 +52,20 @@ _ours: dict[str, tuple[int, int]] = {}
 not make a session look used."""
 
 
-def hold(path: str, format_name: str) -> Guard:
+def hold(path: str, format_name: str, ours: bool = False) -> Guard:
     """Holds the agent off, as far as that can be done, while the block writes into its session.
 
     The value is None when one may write, else one sentence that says who uses the session and what to do. Takes about a
     second at most, and never raises for what lies there. For a file outside of the agents' folders there is no guard.
+    `ours`: it holds just what a compaction of ours made of it, so that its agent did not write it last.
     """
     environment = os.environ
     try:
         real = os.path.realpath(path)
     except ValueError:  # no path can be spelled so
         return nullcontext()
+    if ours and (stamp := _stamp(real)) is not None:
+        _ours[real] = stamp
     for agent in (claude_code, codex, kimi_cli, gemini):
         if agent.format_name == format_name and _lies_in(real, agent.folder, environment):
             return _GUARDS[agent.name](real, environment)
