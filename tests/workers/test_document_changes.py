@@ -18,6 +18,7 @@ from tests.support.document_bench import summarised
 from tests.support.document_chat import TEXT
 from tests.support.samples import DATA, sample_paths
 from tests.transcripts import made_files
+from tests.transcripts.agent_records import export, opencode_message, opencode_text
 from tests.transcripts.rewriting import STAMP, replaceable
 
 ANSWER = "Summary: \u00fc \U0001f600"
@@ -106,16 +107,35 @@ def test_what_changes_behind_the_tail_is_a_place_of_its_own() -> None:
     assert ("has been compacted" in first.inserted, second.removed, '"_usage"' in second.inserted) == (True, "", True)
 
 
-def test_a_session_that_would_be_read_another_way_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (DATA / "transcripts" / "codex" / "vct-codex.jsonl").read_bytes().decode()
-    reading = reading_of(text, "codex")
+CODEX = (DATA / "transcripts" / "codex" / "vct-codex.jsonl").read_bytes().decode()
+OPENCODE = export(
+    *(opencode_message(at, ("assistant", "user")[at % 2], opencode_text(f"turn {at}")) for at in range(1, 7))
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "format_name", "right", "wrong"),
+    [
+        (CODEX, "codex", '"role":"assistant"', '"role":"system"'),
+        (OPENCODE, "opencode", '"tail_start_id": "msg_000000000003', '"tail_start_id": "msg_000000000005'),
+    ],
+    ids=["codex", "opencode"],
+)
+def test_a_session_that_would_be_read_another_way_is_not_written(
+    monkeypatch: pytest.MonkeyPatch, text: str, format_name: str, right: str, wrong: str
+) -> None:
+    reading = reading_of(text, format_name)
+    done = summarised(reading.outline.conversation, 2, ANSWER)
     write = reading.format.write
 
     def written(text: str, *given: Any) -> str:
-        return text + write(text, *given)[len(text) :].replace('"role":"assistant"', '"role":"system"', 1)
+        kept = text if format_name == "codex" else ""
+        made = write(text, *given)
+        assert right in made[len(kept) :]
+        return kept + made[len(kept) :].replace(right, wrong, 1)
 
+    new_text(text, reading, done, STAMP)
     monkeypatch.setattr(reading.format, "write", written)
-    done = summarised(reading.outline.conversation, 2, ANSWER)
     with pytest.raises(LithifyError) as raised:
         new_text(text, reading, done, STAMP)
     assert raised.value.type == "unsupported_document"

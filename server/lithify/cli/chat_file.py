@@ -17,7 +17,10 @@ from lithify.storage.atomic import write_new
 from lithify.transcripts import claude_code, codex, gemini, kimi_code, kimi_context
 from lithify.transcripts.json_lines import LOOKED_AT, first_objects
 from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
+from lithify.transcripts.outline import Outline
+from lithify.transcripts.reading import Reading
 from lithify.transcripts.registry import FORMATS, by_name, recognise
+from lithify.workers.document_changes import new_text
 
 _BYTE_ORDER_MARK = "\ufeff"
 _KNOWN = (
@@ -62,11 +65,10 @@ class ChatFile:
         return _OWNERS.get(self.format.name)
 
     def compacted(self, outcome: Summarised) -> bytes:
-        """The file's bytes with the summary in place."""
-        planned = outcome.plan.range
+        """The file's bytes with the summary in place. Raises LithifyError as `document_changes.new_text` does."""
         stamp = Stamp(now_in_transcripts(), lambda: str(uuid4()))
-        text = self.format.write(self.text, self.transcript, planned.start, planned.end, outcome.summary, stamp)
-        return text.encode("utf-8")
+        reading = Reading(self.format, self.transcript, Outline(self.transcript))
+        return new_text(self.text, reading, outcome, stamp).text.encode("utf-8")
 
 
 def read_chat_file(name: str, format_name: str | None) -> ChatFile:

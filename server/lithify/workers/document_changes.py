@@ -9,6 +9,7 @@ from lithify.core.conversation import Range, kept_in_front
 from lithify.core.document_compactions import DocumentCompaction, TextChange, text_before
 from lithify.core.messages import Message, text_parts
 from lithify.core.outcomes import LithifyError
+from lithify.transcripts import opencode
 from lithify.transcripts.model import Stamp, Transcript
 from lithify.transcripts.reading import Reading
 from lithify.transcripts.text_edits import smallest_edit
@@ -26,19 +27,21 @@ class NewText:
 def new_text(text: str, reading: Reading, done: Summarised, stamp: Stamp) -> NewText:
     """The text with the summary in place, as its format writes it.
 
-    What is put behind an agent's records is read again as the agent would: where that is not the summary and the exact
+    What is put into an agent's session is read again as the agent would: where that is not the summary and the exact
     tail, nothing may be written. Raises LithifyError `unsupported_document` then, and as `TranscriptFormat.write` does.
     """
     planned = done.plan.range
     after = reading.format.write(text, reading.transcript, planned.start, planned.end, done.summary, stamp)
     transcript = reading.format.parse(after)
-    if after.startswith(text):
-        if not is_as_meant(reading.transcript, planned, done.summary, transcript):
-            raise LithifyError(
-                "unsupported_document",
-                f"this {reading.format.name} session cannot be compacted here: read again, it would not hold the "
-                "summary and all messages behind it; nothing was written, compact it in its own agent",
-            )
+    appended = after.startswith(text)
+    belongs_to_agent = appended or reading.format.name == opencode.name
+    if belongs_to_agent and not is_as_meant(reading.transcript, planned, done.summary, transcript):
+        raise LithifyError(
+            "unsupported_document",
+            f"this {reading.format.name} session cannot be compacted here: read again, it would not hold the "
+            "summary and all messages behind it; compact it in its own agent",
+        )
+    if appended:
         return NewText(after, (TextChange(len(text), "", after[len(text) :]),), appended=True)
     return NewText(after, _changes(text, reading.transcript, planned, after, transcript), appended=False)
 
