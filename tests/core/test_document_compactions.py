@@ -125,3 +125,12 @@ def test_one_that_a_later_one_replaced_is_not_mistaken_for_it() -> None:
     assert chosen([outer, inner], "[SUM]", "inner") == ("inner", None)
     assert chosen([outer, inner], "[SUM]") == ("outer", "[SUM][three]")
     assert chosen([replace(outer, undone=True, changes=()), inner], "[SUM][three]") == ("inner", BEFORE)
+
+
+def test_a_compaction_that_was_refused_is_not_taken_for_one_before_it_whose_summary_says_the_same() -> None:
+    applied = compaction(compaction_id="applied", changes=(TextChange(0, "[one][two]", "[SUM]"),), length=18)
+    refused = compaction(
+        compaction_id="refused", changes=(TextChange(5, "[three][four]", "[SUM]"),), length=10, certain=False
+    )
+    found, text = to_undo([refused, applied], None, "[SUM][three][four]", "a")
+    assert (found.compaction_id, text) == ("applied", "[one][two][three][four]")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -299,3 +301,30 @@ def test_the_file_is_looked_at_and_written_while_the_guard_holds_it(file: Path, 
 
     append(ChatFiles(backups, guard), file)
     assert seen == [OLD, OLD + NEW]
+
+
+PLAIN_USER = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+"""What makes permissions count also for root."""
+
+REWRITING = """
+import sys
+from pathlib import Path
+from lithify.storage.backups import Backups
+from lithify.storage.chat_files import ChatFiles
+path = Path(sys.argv[1])
+files = ChatFiles(Backups(path.parent / "data"))
+files.rewrite(str(path), path.read_bytes(), b"new", format_name="openai-jsonl", rotates=False)
+"""
+
+
+def test_a_file_that_one_may_not_write_is_not_replaced_either(file: Path) -> None:
+    file.chmod(0o444)
+    ended = subprocess.run(
+        [*PLAIN_USER, sys.executable, "-c", REWRITING, str(file)],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=30,
+    )
+    assert "PermissionError" in ended.stderr
+    assert (file.read_bytes(), os.listdir(file.parent)) == (OLD, [file.name])

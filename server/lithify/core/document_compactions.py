@@ -104,7 +104,11 @@ def to_undo(
 
 
 def _came_about(compaction: DocumentCompaction, text: str) -> bool:
-    return not compaction.kept or stands_in(compaction, text)
+    """Whether a text holds what a compaction inserted, and not what it removed: a summary may say what another says."""
+    if not compaction.kept:
+        return True
+    removed = [change.removed for change in compaction.changes if change.removed]
+    return stands_in(compaction, text) and not (removed and all(one in text for one in removed))
 
 
 def _is_covered(compaction: DocumentCompaction, later: Sequence[DocumentCompaction], text: str) -> bool:

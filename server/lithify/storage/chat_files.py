@@ -5,6 +5,7 @@ Nothing is written while somebody holds the file (`Guard`), and nothing over wha
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -62,9 +63,11 @@ class ChatFiles:
         """The file rewritten as a whole if it still holds `before`, what it held beside it under a free name.
 
         `rotates`: it is a session of kimi-cli, whose old files are numbered as kimi-cli does. `ours`: nobody wrote it
-        since we did. Raises OSError; then the file is as it was.
+        since we did. Raises OSError, also for a file that one may not write; then the file is as it was.
         """
         real = Path(path).resolve(strict=True)
+        if not os.access(real, os.W_OK):  # a folder that one may write would let the file be replaced all the same
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(real))
         with self._guard(str(real), format_name, ours) as reason:
             if reason is not None:
                 return Held(reason)
