@@ -67,7 +67,7 @@ BACKLOG_SECONDS = 0.01
 
 def serve_stdio(client_process_id: int | None) -> int:
     """Serves one editor over standard input and output. Nothing but the protocol ever reaches the latter."""
-    _allow_deep_json()
+    _prepare()
     protocol_output = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.stdout = sys.stderr
@@ -83,7 +83,7 @@ def serve_stdio(client_process_id: int | None) -> int:
 
 def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
     """Serves the first editor that connects, and ends with it."""
-    _allow_deep_json()
+    _prepare()
 
     async def main() -> int:
         loop = asyncio.get_running_loop()
@@ -106,7 +106,10 @@ def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
     return _run(main())
 
 
-def _allow_deep_json() -> None:
+def _prepare() -> None:
+    """Before there is an event loop: JSON may be nested deeply, and what was imported stays. Looking whether it may go
+    would stop the loop for some 50 ms at each full collection."""
+    gc.freeze()
     sys.setrecursionlimit(NESTING)
     threading.stack_size(STACK_BYTES)
 
@@ -124,7 +127,6 @@ class Session:
 
     async def run(self, connection: Any) -> int:
         """Serves until the editor says exit, closes its stream, or is gone; the exit code."""
-        gc.freeze()  # what was imported stays: without it each full collection stops the loop for some 50 ms
         server = self.server
         writer = self._writer or connection
         server.protocol.set_writer(writer)
