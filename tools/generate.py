@@ -8,13 +8,27 @@ from pathlib import Path
 from typing import Any, get_args
 
 from lithify.core.settings import MACHINE_SCOPED, Section, Settings
+from tools.typescript import protocol_page
+from tools.vscode_manifest import manifest_page, texts_page
 
 ROOT = Path(__file__).parent.parent
+EXTENSION = ROOT / "client-vscode"
 
 
 def pages() -> dict[Path, str]:
     """Every generated file of the repository and its text."""
-    return {ROOT / "docs" / "SETTINGS.md": settings_page()}
+    return {ROOT / "docs" / "SETTINGS.md": settings_page(), **_extension_pages()}
+
+
+def _extension_pages() -> dict[Path, str]:
+    settings = dict(_settings(Settings, ""))
+    manifest, texts = EXTENSION / "package.json", EXTENSION / "package.nls.json"
+    meanings = {name: _meaning(field) for name, field in settings.items()}
+    return {
+        EXTENSION / "src" / "protocol.ts": protocol_page(list(settings)),
+        manifest: manifest_page(manifest.read_text(encoding="utf-8"), list(settings)),
+        texts: texts_page(texts.read_text(encoding="utf-8"), meanings),
+    }
 
 
 def settings_page() -> str:
@@ -86,7 +100,7 @@ def _kind(field: Any) -> str:
         return "true, false"
     if isinstance(default, tuple):
         return "list of strings"
-    return "object" if isinstance(default, Section) else "string"
+    return "object" if isinstance(default, Section | dict) else "string"
 
 
 def _scope(name: str) -> str:

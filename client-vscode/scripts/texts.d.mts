@@ -1,0 +1,1 @@
+export function bundle(folder: string): Promise<string>;

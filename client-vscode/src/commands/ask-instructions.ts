@@ -1,0 +1,22 @@
+// Answers `lithify/askInstructions`: an input box for what a compaction should heed.
+import * as vscode from "vscode";
+import type { Instructions, InstructionsQuestion } from "../protocol";
+import type { Server } from "../server/server";
+import { t } from "../text";
+
+export function answerInstructions(server: Server): void {
+  server.prepare((client) => {
+    client.onRequest(
+      "lithify/askInstructions",
+      async ({ title }: InstructionsQuestion, token: vscode.CancellationToken): Promise<Instructions> => {
+        const box = {
+          title,
+          prompt: t("What should the summary heed? Empty: nothing in particular. Escape: do not compact."),
+        };
+        const placeHolder = t("keep the names of the failing tests");
+        const instructions = await vscode.window.showInputBox({ ...box, placeHolder, ignoreFocusOut: true }, token);
+        return { instructions: instructions ?? null };
+      },
+    );
+  });
+}

@@ -1,0 +1,285 @@
+// What the sessions panel shows at a time, and how each event changes that. Messages travel apart from it: they are large.
+import type { CompactionStats, MessageRange } from "../protocol";
+
+/** Something that went wrong, in a sentence; `steps` are the titles of what can be done next. */
+export interface Problem {
+  text: string;
+  steps: string[];
+}
+
+/** A session of the list. `agent` is absent for live chats; `live` tells whether its agent has it open now. */
+export interface Listed {
+  key: string;
+  agent?: string;
+  title: string;
+  messages: number;
+  tokens: number;
+  updatedAt: string;
+  live: boolean | null;
+  /** Why it can only be read; absent where a summary can be written into it. */
+  readOnly?: string;
+  resumeCommand?: string;
+  /** Whether it is a file that the editor can open. */
+  file: boolean;
+}
+
+/** What a compaction would do. */
+export interface PreviewShown {
+  range: MessageRange;
+  requests: number;
+  stats: CompactionStats;
+  model?: string;
+  promptSource?: string;
+}
+
+/** What the user chose for a compaction; `upTo` is a message's index, absent where all but the tail is compacted. */
+export interface Chosen {
+  upTo?: number;
+  instructions: string;
+  model?: string;
+}
+
+export interface Drafted {
+  draftId: string;
+  text: string;
+  range: MessageRange;
+  stats: CompactionStats;
+  by: string;
+  warnings: string[];
+}
+
+/** Where a compaction stands. */
+export type Work =
+  | { kind: "none" }
+  | ({ kind: "options"; looking: boolean; preview?: PreviewShown; noop?: string; problem?: Problem } & Chosen)
+  | ({ kind: "writing"; doing: string; before?: Drafted; preview?: PreviewShown } & Chosen)
+  | ({ kind: "draft"; draft: Drafted; applying: boolean; problem?: Problem } & Chosen)
+  | { kind: "done"; told: string; warnings: string[]; problem?: Problem };
+
+/** The conversation that is open. `version` changes with its messages. */
+export interface Opened {
+  item: Listed;
+  version: number;
+  reading: boolean;
+  tokens: number;
+  messages: number;
+  /** Whether compaction is offered in it. */
+  compactable: boolean;
+  /** Whether there is a compaction to undo. */
+  undoable: boolean;
+  summarised: boolean;
+  problem?: Problem;
+  work: Work;
+}
+
+export interface PanelState {
+  items: Listed[];
+  listing: boolean;
+  problem?: Problem;
+  open?: Opened;
+}
+
+/** What is known of a conversation that was read. */
+export interface ReadConversation {
+  title: string;
+  tokens: number;
+  messages: number;
+  compactable: boolean;
+  undoable: boolean;
+  summarised: boolean;
+}
+
+export type PanelEvent =
+  | { type: "listing" }
+  | { type: "listed"; items: Listed[] }
+  | { type: "listFailed"; problem: Problem }
+  | { type: "opening"; item: Listed }
+  | { type: "reading" }
+  | ({ type: "read" } & ReadConversation)
+  | { type: "readFailed"; problem: Problem }
+  | { type: "closed" }
+  | { type: "offered"; compactable: boolean }
+  | { type: "asked"; upTo?: number }
+  | { type: "chose"; instructions?: string; model?: string | null }
+  | { type: "looking" }
+  | { type: "previewed"; preview: PreviewShown }
+  | { type: "nothing"; why: string }
+  | { type: "writing"; instructions?: string }
+  | { type: "progress"; doing: string }
+  | { type: "drafted"; draft: Drafted }
+  | { type: "edited"; text: string }
+  | { type: "applying" }
+  | { type: "compacted"; told: string; warnings: string[] }
+  | { type: "undone"; told: string }
+  | { type: "failed"; problem: Problem }
+  | { type: "cancelled" }
+  | { type: "dropped" };
+
+export const START: PanelState = { items: [], listing: false };
+
+/** The state after an event. An event that does not fit the state changes nothing. */
+export function reduce(state: PanelState, event: PanelEvent): PanelState {
+  switch (event.type) {
+    case "listing":
+      return { ...state, listing: true, problem: undefined };
+    case "listed":
+      return {
+        ...state,
+        items: event.items,
+        listing: false,
+        problem: undefined,
+        open: renewed(state.open, event.items),
+      };
+    case "listFailed":
+      return { ...state, listing: false, problem: event.problem };
+    case "opening":
+      return { ...state, open: opened(event.item) };
+    case "closed":
+      return { ...state, open: undefined };
+    default:
+      return state.open === undefined ? withoutOpen(state, event) : { ...state, open: ofOpen(state.open, event) };
+  }
+}
+
+type OpenEvent = Exclude<PanelEvent, { type: "listing" | "listed" | "listFailed" | "opening" | "closed" }>;
+
+function withoutOpen(state: PanelState, event: OpenEvent): PanelState {
+  return event.type === "failed" ? { ...state, problem: event.problem } : state;
+}
+
+function opened(item: Listed): Opened {
+  const { messages, tokens } = item;
+  const unknown = { compactable: false, undoable: false, summarised: false };
+  return { item, version: 0, reading: true, messages, tokens, ...unknown, work: { kind: "none" } };
+}
+
+/** The open conversation with what the list tells of it by now. */
+function renewed(open: Opened | undefined, items: readonly Listed[]): Opened | undefined {
+  const item = items.find((one) => one.key === open?.item.key);
+  return open === undefined || item === undefined ? open : { ...open, item };
+}
+
+function ofOpen(open: Opened, event: OpenEvent): Opened {
+  switch (event.type) {
+    case "reading":
+      return { ...open, reading: true, problem: undefined };
+    case "read": {
+      const { type: _, title, ...found } = event;
+      const item = title === "" ? open.item : { ...open.item, title };
+      return { ...open, ...found, item, reading: false, problem: undefined, version: open.version + 1 };
+    }
+    case "readFailed":
+      return { ...open, reading: false, problem: event.problem };
+    case "offered":
+      return { ...open, compactable: event.compactable, work: event.compactable ? open.work : { kind: "none" } };
+    case "undone":
+      return { ...open, work: { kind: "done", told: event.told, warnings: [] } };
+    default:
+      return { ...open, work: ofWork(open, event) };
+  }
+}
+
+type WorkEvent = Exclude<OpenEvent, { type: "reading" | "read" | "readFailed" | "offered" | "undone" }>;
+
+function ofWork({ work, compactable }: Opened, event: WorkEvent): Work {
+  if (event.type === "asked") {
+    const before =
+      work.kind === "options" ? { instructions: work.instructions, model: work.model } : { instructions: "" };
+    const isFree = work.kind === "none" || work.kind === "options" || work.kind === "done";
+    return compactable && isFree ? { kind: "options", looking: true, ...before, upTo: event.upTo } : work;
+  }
+  switch (work.kind) {
+    case "options":
+      return ofOptions(work, event);
+    case "writing":
+      return ofWriting(work, event);
+    case "draft":
+      return ofDraft(work, event);
+    case "done":
+      return event.type === "dropped"
+        ? { kind: "none" }
+        : event.type === "failed"
+          ? { ...work, problem: event.problem }
+          : work;
+    default:
+      return event.type === "failed" ? { kind: "done", told: "", warnings: [], problem: event.problem } : work;
+  }
+}
+
+function ofOptions(work: Work & { kind: "options" }, event: WorkEvent): Work {
+  switch (event.type) {
+    case "chose":
+      return { ...work, ...chosen(work, event) };
+    case "looking":
+      return { ...work, looking: true, problem: undefined };
+    case "previewed":
+      return { ...work, looking: false, preview: event.preview, noop: undefined, problem: undefined };
+    case "nothing":
+      return { ...work, looking: false, preview: undefined, noop: event.why };
+    case "failed":
+      return { ...work, looking: false, problem: event.problem };
+    case "writing":
+      return { kind: "writing", doing: "", preview: work.preview, ...choice(work) };
+    case "cancelled":
+    case "dropped":
+      return { kind: "none" };
+    default:
+      return work;
+  }
+}
+
+function ofWriting(work: Work & { kind: "writing" }, event: WorkEvent): Work {
+  const back = (problem?: Problem): Work =>
+    work.before === undefined
+      ? { kind: "options", looking: false, preview: work.preview, problem, ...choice(work) }
+      : { kind: "draft", draft: work.before, applying: false, problem, ...choice(work) };
+  switch (event.type) {
+    case "progress":
+      return { ...work, doing: event.doing };
+    case "drafted":
+      return { kind: "draft", draft: event.draft, applying: false, ...choice(work) };
+    case "nothing":
+      return back({ text: event.why, steps: [] });
+    case "failed":
+      return back(event.problem);
+    case "cancelled":
+      return back();
+    default:
+      return work;
+  }
+}
+
+function ofDraft(work: Work & { kind: "draft" }, event: WorkEvent): Work {
+  switch (event.type) {
+    case "chose":
+      return { ...work, ...chosen(work, event) };
+    case "edited":
+      return { ...work, draft: { ...work.draft, text: event.text } };
+    case "writing":
+      return { kind: "writing", doing: "", before: work.draft, ...choice(work), ...chosen(work, event) };
+    case "applying":
+      return { ...work, applying: true, problem: undefined };
+    case "compacted":
+      return { kind: "done", told: event.told, warnings: event.warnings };
+    case "failed":
+      return { ...work, applying: false, problem: event.problem };
+    case "dropped":
+      return { kind: "none" };
+    default:
+      return work;
+  }
+}
+
+function choice({ upTo, instructions, model }: Chosen): Chosen {
+  return { upTo, instructions, model };
+}
+
+function chosen(
+  before: Chosen,
+  { instructions, model }: { instructions?: string; model?: string | null },
+): Partial<Chosen> {
+  return {
+    instructions: instructions ?? before.instructions,
+    model: model === undefined ? before.model : (model ?? undefined),
+  };
+}

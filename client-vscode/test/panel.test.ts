@@ -1,0 +1,324 @@
+import { describe, expect, test } from "vitest";
+import { draft, foundSession, makePanel, preview, session } from "./panel-samples";
+import { compacted, serverError } from "./samples";
+
+const OPEN = { type: "open", text: "chat:chat-1" } as const;
+const FILE = { type: "open", text: "file:///home/ana/.codex/rollout.jsonl" } as const;
+
+describe("the list", () => {
+  test("holds the chats of the project and the sessions of agents", async () => {
+    const { hear, state, sent } = makePanel();
+    await hear({ type: "ready" });
+    expect(state().items.map((one) => [one.key, one.agent])).toEqual([
+      ["chat:chat-1", undefined],
+      ["file:///home/ana/.codex/rollout.jsonl", "Codex"],
+    ]);
+    expect(sent[0]?.[1]).toMatchObject({ projectUri: "file:///home/ana/shop" });
+  });
+
+  test("says why a session can only be read", async () => {
+    const reason = "opencode keeps it in a database";
+    const sessions = [foundSession({ writable: false, reason })];
+    const { hear, state } = makePanel({ "lithify/listAgentSessions": () => ({ sessions }) });
+    await hear({ type: "ready" });
+    expect(state().items[1]?.readOnly).toBe(reason);
+  });
+
+  test("offers neither writing nor resuming of agents' sessions where the workspace is not trusted", async () => {
+    const { hear, state } = makePanel({}, { trusted: () => false });
+    await hear({ type: "ready" });
+    expect(state().items[1]).toMatchObject({ readOnly: expect.stringContaining("not trusted") });
+    expect(state().items[1]).not.toHaveProperty("resumeCommand");
+  });
+
+  test("that cannot be read says so, with what can be done", async () => {
+    const fails = () => {
+      throw serverError("storage_failed", true, "the disk is full");
+    };
+    const { hear, state, done } = makePanel({ "lithify/listSessions": fails });
+    await hear({ type: "ready" }, { type: "step", index: 0 });
+    expect(state().problem).toEqual({ text: "The disk is full.", steps: ["Show Log"] });
+    expect(done[0]?.[1]).toMatchObject({ command: "lithify.showLog" });
+  });
+});
+
+describe("a conversation", () => {
+  test("is sent with its messages, and told apart from what it holds", async () => {
+    const { hear, posted, state } = makePanel();
+    await hear({ type: "ready" }, OPEN);
+    const rows = posted.findLast((one) => one.type === "rows");
+    expect(rows).toMatchObject({ key: "chat:chat-1", rows: { length: 4 } });
+    expect(state().open).toMatchObject({ messages: 4, reading: false, compactable: true });
+  });
+
+  test("of an agent is read from its file", async () => {
+    const { hear, posted, asked } = makePanel();
+    await hear({ type: "ready" }, FILE);
+    expect(asked("lithify/getAgentSession")[0]?.[1]).toEqual({ uri: FILE.text });
+    expect(posted.findLast((one) => one.type === "rows")).toMatchObject({ rows: [{ text: "Read the cart" }] });
+  });
+
+  test("that is read-only offers no compaction", async () => {
+    const readOnly = { ...foundSession({ writable: false }), messages: [], compactions: [] };
+    const { hear, state } = makePanel({ "lithify/getAgentSession": () => readOnly });
+    await hear({ type: "ready" }, FILE);
+    expect(state().open?.compactable).toBe(false);
+  });
+
+  test("offers no compaction where it is switched off", async () => {
+    const { hear, state, asked } = makePanel({}, { compactionEnabled: () => false });
+    await hear({ type: "ready" }, OPEN, { type: "compact", index: 1 });
+    expect(state().open).toMatchObject({ compactable: false, work: { kind: "none" } });
+    expect(asked("lithify.compact_up_to_here")).toEqual([]);
+  });
+
+  test("offers no compaction where its agent has none", async () => {
+    const { hear, state } = makePanel({ "lithify/sessionActions": () => ({ actions: [] }) });
+    await hear({ type: "ready" }, OPEN);
+    expect(state().open?.compactable).toBe(false);
+  });
+
+  test("that cannot be read says so where it would stand", async () => {
+    const fails = () => {
+      throw serverError("unknown_session", false, "it is gone");
+    };
+    const { hear, state } = makePanel({ "lithify/getSession": fails });
+    await hear({ type: "ready" }, OPEN);
+    expect(state().open).toMatchObject({ reading: false, problem: { text: "It is gone." } });
+  });
+
+  test("is read anew when the server changed it", async () => {
+    const { panel, hear, asked } = makePanel();
+    await hear({ type: "ready" }, OPEN);
+    await panel.sessionChanged("chat-1");
+    await panel.sessionChanged("chat-2");
+    expect(asked("lithify/getSession")).toHaveLength(2);
+  });
+
+  test("comes back with its messages when the page is made anew", async () => {
+    const { hear, posted } = makePanel();
+    await hear({ type: "ready" }, OPEN);
+    posted.length = 0;
+    await hear({ type: "ready" });
+    expect(posted.map((one) => one.type)).toEqual(["words", "state", "rows"]);
+  });
+
+  test("sends a long text cut, and the whole one when it is asked for", async () => {
+    const text = "x".repeat(9_000);
+    const messages = [{ id: "a", role: "user", content: text }];
+    const { hear, posted } = makePanel({ "lithify/getSession": () => session({ messages }) });
+    await hear({ type: "ready" }, OPEN);
+    expect(posted.findLast((one) => one.type === "rows")).toMatchObject({ rows: [{ length: 9_000 }] });
+    await hear({ type: "wholeText", index: 0 });
+    expect(posted.at(-1)).toMatchObject({ type: "text", index: 0, text });
+  });
+
+  test("resumes its agent in a terminal", async () => {
+    const { hear, done } = makePanel();
+    await hear({ type: "ready" }, FILE, { type: "resume" });
+    expect(done).toEqual([["terminal", "Codex", "cd /home/ana/shop && codex resume 1"]]);
+  });
+
+  test("starts a new chat by its key", async () => {
+    const { hear, done } = makePanel();
+    await hear({ type: "ready" }, OPEN, { type: "newChat" });
+    expect(done).toEqual([["newChat", "chat:chat-1"]]);
+  });
+
+  test("is saved as Markdown under its title", async () => {
+    const { hear, done } = makePanel();
+    await hear({ type: "ready" }, OPEN, { type: "saveMarkdown" });
+    expect(done[0]?.slice(0, 2)).toEqual(["save", "Checkout test.md"]);
+    expect(done[0]?.[2]).toContain("## 3. Tool result\n\n```\ndef checkout(cart): ...\n```");
+  });
+});
+
+describe("a compaction", () => {
+  const PREPARED = [{ type: "ready" }, OPEN, { type: "compact", index: 2 }] as const;
+
+  test("begins with what it would do, and no model is asked", async () => {
+    const { hear, state, sent } = makePanel();
+    await hear(...PREPARED);
+    expect(sent.at(-1)).toEqual(["lithify.compact_up_to_here", { sessionId: "chat-1", index: 2, dryRun: true }]);
+    expect(state().open?.work).toMatchObject({ kind: "options", looking: false, preview: { range: { end: 3 } } });
+  });
+
+  test("of the whole conversation names no message", async () => {
+    const { hear, sent } = makePanel();
+    await hear({ type: "ready" }, OPEN, { type: "compact" });
+    expect(sent.at(-1)).toEqual(["lithify.compact_conversation", { sessionId: "chat-1", dryRun: true }]);
+  });
+
+  test("that would do nothing says so", async () => {
+    const { hear, state } = makePanel({
+      "lithify.compact_conversation": () => ({ type: "noop", reason: "too_few_messages" }),
+    });
+    await hear({ type: "ready" }, OPEN, { type: "compact" });
+    expect(state().open?.work).toMatchObject({ noop: expect.stringContaining("Nothing to compact") });
+  });
+
+  test("heeds instructions and the chosen model, on just the messages that were shown", async () => {
+    const { hear, sent } = makePanel();
+    await hear(...PREPARED, { type: "instructions", text: " keep names " }, { type: "chooseModel" }, { type: "write" });
+    expect(sent.at(-1)?.[1]).toEqual({
+      sessionId: "chat-1",
+      index: 2,
+      instructions: "keep names",
+      compactionModel: "gpt-5-mini",
+      digest: "d1",
+      draft: true,
+    });
+  });
+
+  test("tells what it is doing", async () => {
+    const seen: unknown[] = [];
+    const { hear } = makePanel(
+      {
+        "lithify.compact_up_to_here": ({ dryRun }, options) => {
+          options?.onProgress?.("Summarising 3 messages");
+          return dryRun ? preview() : draft();
+        },
+      },
+      { post: (message) => message.type === "state" && seen.push(message.state.open?.work) },
+    );
+    await hear(...PREPARED, { type: "write" });
+    expect(seen).toContainEqual(expect.objectContaining({ kind: "writing", doing: "Summarising 3 messages" }));
+  });
+
+  test("that is cancelled goes back to what was chosen", async () => {
+    const { hear, state } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }, options) =>
+        dryRun
+          ? preview()
+          : new Promise((_, reject) => {
+              const token = options?.token as unknown as { onCancellationRequested(act: () => void): void };
+              token.onCancellationRequested(() => reject(serverError("cancelled", true)));
+            }),
+    });
+    await hear(...PREPARED, { type: "instructions", text: "names" });
+    const writing = hear({ type: "write" });
+    await expect.poll(() => state().open?.work.kind).toBe("writing");
+    await hear({ type: "cancel" });
+    await writing;
+    expect(state().open?.work).toMatchObject({
+      kind: "options",
+      instructions: "names",
+      upTo: 2,
+      preview: { requests: 1 },
+    });
+  });
+
+  test("that fails says why, and what was chosen stays", async () => {
+    const { hear, state } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }) => {
+        if (dryRun) {
+          return preview();
+        }
+        throw serverError("model_unavailable", true, "no model is there");
+      },
+    });
+    await hear(...PREPARED, { type: "write" });
+    expect(state().open?.work).toMatchObject({
+      kind: "options",
+      problem: { text: "No model is there.", steps: ["Choose a Model"] },
+    });
+  });
+
+  test("is a draft first, without the sentence in front of the summary", async () => {
+    const { hear, state } = makePanel();
+    await hear(...PREPARED, { type: "write" });
+    expect(state().open?.work).toMatchObject({
+      kind: "draft",
+      draft: { text: "The key was renamed.", by: "gpt-5-mini" },
+    });
+  });
+
+  test("is applied with the user's edit", async () => {
+    const { hear, state, asked } = makePanel();
+    await hear(...PREPARED, { type: "write" }, { type: "accept", text: "Renamed in 4f1c." });
+    expect(asked("lithify.apply_compaction")[0]?.[1]).toEqual({ draftId: "draft-1", summaryText: "Renamed in 4f1c." });
+    expect(state().open?.work).toMatchObject({ kind: "done", told: expect.stringContaining("Compacted") });
+  });
+
+  test("that cannot be applied keeps the draft as the user edited it", async () => {
+    const { hear, state } = makePanel({
+      "lithify.apply_compaction": () => {
+        throw serverError("stale", false, "the messages have changed");
+      },
+    });
+    await hear(...PREPARED, { type: "write" }, { type: "accept", text: "mine" });
+    expect(state().open?.work).toMatchObject({
+      kind: "draft",
+      applying: false,
+      draft: { text: "mine" },
+      problem: { text: "The messages have changed." },
+    });
+  });
+
+  test("is written anew with another instruction, and the first draft is let go of", async () => {
+    let written = 0;
+    const { hear, state, asked } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }) => {
+        written += dryRun ? 0 : 1;
+        return dryRun ? preview() : draft({ draftId: `draft-${written}` });
+      },
+    });
+    await hear(...PREPARED, { type: "write" }, { type: "again", text: "shorter" });
+    expect(asked("lithify.compact_up_to_here").at(-1)?.[1]).toMatchObject({ instructions: "shorter", draft: true });
+    expect(state().open?.work).toMatchObject({ kind: "draft", draft: { draftId: "draft-2" } });
+    expect(asked("lithify.discard_draft").map(([, argument]) => argument)).toEqual([{ draftId: "draft-1" }]);
+  });
+
+  test("that is written anew and fails leaves the draft before", async () => {
+    let written = 0;
+    const { hear, state } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }) => {
+        if (!dryRun && ++written > 1) {
+          throw serverError("timeout", true, "it took too long");
+        }
+        return dryRun ? preview() : draft();
+      },
+    });
+    await hear(...PREPARED, { type: "write" }, { type: "draftText", text: "edited" }, { type: "again", text: "x" });
+    expect(state().open?.work).toMatchObject({
+      kind: "draft",
+      draft: { text: "edited" },
+      problem: { text: "It took too long." },
+    });
+  });
+
+  test("whose draft is discarded leaves nothing", async () => {
+    const { hear, state, asked } = makePanel();
+    await hear(...PREPARED, { type: "write" }, { type: "discard" });
+    expect(asked("lithify.discard_draft")).toHaveLength(1);
+    expect(state().open?.work).toEqual({ kind: "none" });
+  });
+
+  test("whose conversation is left lets the draft go", async () => {
+    const { hear, asked, state } = makePanel();
+    await hear(...PREPARED, { type: "write" }, { type: "close" });
+    expect(asked("lithify.discard_draft")).toHaveLength(1);
+    expect(state().open).toBeUndefined();
+  });
+
+  test("is undone by its own id", async () => {
+    const { hear, asked, state } = makePanel();
+    await hear(...PREPARED, { type: "write" }, { type: "accept", text: "x" }, { type: "undo" });
+    expect(asked("lithify.undo_compaction")[0]?.[1]).toEqual({ sessionId: "chat-1", compactionId: "k1" });
+    expect(state().open?.work).toMatchObject({ kind: "done", told: expect.stringContaining("undone") });
+  });
+
+  test("keeps its draft in sight when the server was started anew, and says that it is lost", async () => {
+    const { panel, hear, state } = makePanel();
+    await hear(...PREPARED, { type: "write" });
+    await panel.restarted();
+    expect(state().open?.work).toMatchObject({ kind: "draft", problem: { text: expect.stringContaining("anew") } });
+  });
+
+  test("tells the warnings of its result", async () => {
+    const warnings = [{ code: "cut_off", message: "it stopped at its limit" }];
+    const { hear, state } = makePanel({ "lithify.apply_compaction": () => compacted({ warnings }) });
+    await hear(...PREPARED, { type: "write" }, { type: "accept", text: "x" });
+    expect(state().open?.work).toMatchObject({ warnings: ["It stopped at its limit."] });
+  });
+});
