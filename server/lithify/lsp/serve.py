@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -78,7 +78,7 @@ def serve_stdio(client_process_id: int | None) -> int:
         reading = await read_pipe(sys.stdin.buffer, session.stream)
         return await session.run(reading)
 
-    return _run(main())
+    return _run(main)
 
 
 def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
@@ -103,7 +103,7 @@ def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
         session = await first
         return await session.run(await session.stream.connected)
 
-    return _run(main())
+    return _run(main)
 
 
 def _prepare() -> None:
@@ -200,11 +200,25 @@ class Brake:
             self._connection.resume_reading()
 
 
-def _run(main: Any) -> int:
+def _run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
     """Runs to the end, then leaves at once: no thread that still works on something may hold the process."""
     with asyncio.Runner() as runner:
-        code = int(runner.run(main))
+        _make_loop(runner)
+        code = int(runner.run(main()))
         logging.shutdown()
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _make_loop(runner: asyncio.Runner) -> None:
+    """Makes the event loop. A Ctrl-C that comes meanwhile counts afterwards: a loop that is half made says so at its
+    end, in a traceback."""
+    interrupted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    try:
+        runner.get_loop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
