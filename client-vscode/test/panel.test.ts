@@ -119,10 +119,10 @@ describe("a conversation", () => {
     expect(done).toEqual([["terminal", "Codex", "cd /home/ana/shop && codex resume 1"]]);
   });
 
-  test("starts a new chat by its key", async () => {
+  test("starts a new chat by its key and title", async () => {
     const { hear, done } = makePanel();
     await hear({ type: "ready" }, OPEN, { type: "newChat" });
-    expect(done).toEqual([["newChat", "chat:chat-1"]]);
+    expect(done).toEqual([["newChat", "chat:chat-1", "Checkout test"]]);
   });
 
   test("is saved as Markdown under its title", async () => {
@@ -282,6 +282,7 @@ describe("a compaction", () => {
     await hear(...PREPARED, { type: "write" }, { type: "draftText", text: "edited" }, { type: "again", text: "x" });
     expect(state().open?.work).toMatchObject({
       kind: "draft",
+      applying: false,
       draft: { text: "edited" },
       problem: { text: "It took too long." },
     });
@@ -297,6 +298,35 @@ describe("a compaction", () => {
   test("whose conversation is left lets the draft go", async () => {
     const { hear, asked, state } = makePanel();
     await hear(...PREPARED, { type: "write" }, { type: "close" });
+    expect(asked("lithify.discard_draft")).toHaveLength(1);
+    expect(state().open).toBeUndefined();
+  });
+
+  test("whose draft is gone already can be left without an error", async () => {
+    const gone = () => {
+      throw serverError("unknown_draft");
+    };
+    const { hear, state } = makePanel({ "lithify.discard_draft": gone });
+    await hear(...PREPARED, { type: "write" }, { type: "close" });
+    expect(state().problem).toBeUndefined();
+  });
+
+  test("whose conversation is left while it is written is cancelled, and a draft that comes all the same is let go of", async () => {
+    let give: (result: unknown) => void = () => undefined;
+    const { hear, state, asked } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }) =>
+        dryRun
+          ? preview()
+          : new Promise((resolve) => {
+              give = resolve;
+            }),
+    });
+    await hear(...PREPARED);
+    const writing = hear({ type: "write" });
+    await expect.poll(() => state().open?.work.kind).toBe("writing");
+    await hear({ type: "close" });
+    give(draft());
+    await writing;
     expect(asked("lithify.discard_draft")).toHaveLength(1);
     expect(state().open).toBeUndefined();
   });

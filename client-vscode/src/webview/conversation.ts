@@ -121,7 +121,7 @@ export class ConversationPage {
       "data-name": "more",
       "aria-controls": "more",
     });
-    this.toggleMore(toggle, more, this.showsMore);
+    this.toggleMore(toggle, more, this.showsMore && isFree);
     return el(
       "div",
       { class: "actions" },

@@ -44,10 +44,8 @@ export interface Launch {
   driven?: boolean;
   /** Whether workspaces must be trusted first. */
   trust?: boolean;
-  /** A file: as long as it is there, the scripted model does not answer. */
-  gate?: string;
-  /** Folders on the PATH; this process' own where it is absent. */
-  path?: string;
+  /** Variables for what runs in it. */
+  environment?: Record<string, string>;
 }
 
 export class Editor {
@@ -143,15 +141,15 @@ function args({ folder, trust, driven }: Launch, port: number): string[] {
   ];
 }
 
-function environment({ home, path, gate }: Launch): NodeJS.ProcessEnv {
+function environment({ home, environment: more }: Launch): NodeJS.ProcessEnv {
   const { LANG, TMPDIR } = process.env;
   const known = {
     LANG: LANG ?? "C.UTF-8",
-    PATH: path ?? process.env.PATH,
+    PATH: process.env.PATH,
     HOME: home,
     SHELL: "/bin/sh",
     EXTENSIONS_GALLERY: "{}",
-    SCRIPTED_MODEL_GATE: gate,
+    ...more,
   };
   return TMPDIR === undefined ? known : { ...known, TMPDIR };
 }

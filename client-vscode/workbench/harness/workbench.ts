@@ -14,7 +14,9 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
   "--disable-dev-shm-usage",
+  "--disable-lcd-text",
 ];
+const SIZE = { width: 1280, height: 800 };
 const PATIENCE_MS = 20_000;
 
 /** A browser. It asks for nothing outside of loopback: whatever else a page wants is refused. */
@@ -33,8 +35,8 @@ export class Workbench {
   }
 
   /** Opens an address and waits until the extension has started. */
-  static async open(from: Browser, url: string, size = { width: 1280, height: 800 }): Promise<Workbench> {
-    const context = await from.newContext({ viewport: size, permissions: ["clipboard-read", "clipboard-write"] });
+  static async open(from: Browser, url: string): Promise<Workbench> {
+    const context = await from.newContext({ viewport: SIZE, permissions: ["clipboard-read", "clipboard-write"] });
     await context.route(
       (address) => address.hostname !== "127.0.0.1" && address.hostname !== "localhost",
       (route) => route.abort(),
@@ -142,10 +144,11 @@ export class Workbench {
     return this.page.locator(".interactive-response").last();
   }
 
-  /** Keeps a picture for people to look at. */
+  /** Keeps a picture for people to look at; with KEEP_SCREENSHOTS=1 it is one of the repository's. */
   async picture(name: string): Promise<void> {
-    const folder = join(EXTENSION, "screenshots");
+    const folder = join(EXTENSION, process.env.KEEP_SCREENSHOTS === "1" ? "screenshots" : ".workbench/screenshots");
     mkdirSync(folder, { recursive: true });
+    await this.page.mouse.move(640, 20); // nothing is hovered
     await this.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
   }
 }

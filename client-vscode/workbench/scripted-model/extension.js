@@ -62,7 +62,7 @@ function answerTo(asked) {
   if (/compact|current_focus|summar/i.test(asked)) {
     return summary(answers);
   }
-  return `Answer ${answers}: the checkout reads \`total\`, and cart.py returns \`sum\`. ${"It is renamed in one place only. ".repeat(12)}`;
+  return `Answer ${answers}: the checkout reads \`total\`, and cart.py returns \`sum\`. ${"It is renamed in one place only. ".repeat(60)}`;
 }
 
 function summary(number) {
