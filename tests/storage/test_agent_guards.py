@@ -70,6 +70,34 @@ def test_a_process_that_has_the_session_open_is_a_reason_and_named(home: AgentHo
     assert reason(Path(file.path), agent) is None
 
 
+@pytest.mark.parametrize("linked", ["file", "folder", "folder above"])
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "kimi-cli", "gemini"])
+def test_a_session_behind_a_link_in_the_agents_folder_is_guarded_as_any_other(
+    home: AgentHome, tmp_path: Path, agent: str, linked: str
+) -> None:
+    home.all()
+    (file,) = Catalogue(home.environment).find(agent).files
+    moved = {"file": Path(file.path), "folder": Path(file.path).parent, "folder above": Path(file.path).parent.parent}
+    link, elsewhere = moved[linked], tmp_path / "another disk"
+    link.rename(elsewhere)
+    link.symlink_to(elsewhere)
+    with another_process(HOLDING, file.path) as process_id:
+        assert f"(process {process_id})" in str(reason(Path(os.path.realpath(file.path)), agent))
+    assert reason(Path(file.path), agent) is None
+
+
+def test_claude_code_and_codex_say_what_they_have_open_also_behind_a_link(home: AgentHome, tmp_path: Path) -> None:
+    for number, path in enumerate((home.claude_code(), home.codex())):
+        path.rename(tmp_path / str(number))
+        path.symlink_to(tmp_path / str(number))
+    with another_process(WAITING) as process_id:
+        os.utime(home.claude_code_runs(process_id))
+        assert f"Claude Code has this session open (process {process_id})" in str(reason(tmp_path / "0", "claude-code"))
+    home.codex_lock().parent.mkdir(parents=True)
+    with another_process(LOCKING, str(home.codex_lock())):
+        assert "Codex has this session open" in str(reason(tmp_path / "1", "codex"))
+
+
 def test_a_process_that_has_the_session_open_over_a_link_is_a_reason_too(home: AgentHome, tmp_path: Path) -> None:
     path = home.gemini()
     (tmp_path / "link").symlink_to(path)

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from lithify.core.agent_sessions import SessionFile, is_session_id
 from lithify.storage.agent_sessions import claude_code, codex, gemini, kimi_cli, kimi_code, opencode, processes
+from lithify.storage.agent_sessions.agent import Agent
 from lithify.storage.agent_sessions.folders import Walk, json_object, read_head
 from lithify.storage.agent_sessions.processes import Process, Program
 from lithify.storage.locks import FileLock
@@ -56,7 +57,8 @@ def hold(path: str, format_name: str, ours: bool = False) -> Guard:
     """Holds the agent off, as far as that can be done, while the block writes into its session.
 
     The value is None when one may write, else one sentence that says who uses the session and what to do. Takes about a
-    second at most, and never raises for what lies there. For a file outside of the agents' folders there is no guard.
+    second at most, and never raises for what lies there. For a file that is none of the agents' sessions, also behind
+    links, there is no guard.
     `ours`: it holds just what a compaction of ours made of it, so that its agent did not write it last.
     """
     environment = os.environ
@@ -66,9 +68,10 @@ def hold(path: str, format_name: str, ours: bool = False) -> Guard:
         return nullcontext()
     if ours and (stamp := _stamp(real)) is not None:
         _ours[real] = stamp
-    for agent in (claude_code, codex, kimi_cli, gemini):
-        if agent.format_name == format_name and _lies_in(real, agent.folder, environment):
-            return _GUARDS[agent.name](real, environment)
+    guarded: tuple[Agent, ...] = (claude_code, codex, kimi_cli, gemini)
+    for agent in guarded:
+        if agent.format_name == format_name and (place := _place_in(agent, real, environment)) is not None:
+            return _GUARDS[agent.name](place, real, environment)
     return nullcontext()
 
 
@@ -133,9 +136,9 @@ def _codex_locks(environment: Mapping[str, str]) -> Path:
 
 
 @contextmanager
-def _codex(real: str, environment: Mapping[str, str]) -> Iterator[str | None]:
+def _codex(place: str, real: str, environment: Mapping[str, str]) -> Iterator[str | None]:
     """Codex' own lock on the session, without which Codex does not start. Its file stays: Codex removes free ones."""
-    session_id = codex.session_id_of(Path(real))
+    session_id = codex.session_id_of(Path(place))
     if session_id is None:
         yield _if_open(real, codex.title)
         return
@@ -157,33 +160,33 @@ def _taken(lock: FileLock) -> str | None:
 
 
 @contextmanager
-def _claude_code(real: str, environment: Mapping[str, str]) -> Iterator[str | None]:
+def _claude_code(place: str, real: str, environment: Mapping[str, str]) -> Iterator[str | None]:
     sessions = _claude_sessions(environment)
-    process_id = (sessions or {}).get(Path(real).name.removesuffix(".jsonl"))
+    process_id = (sessions or {}).get(Path(place).name.removesuffix(".jsonl"))
     if process_id is not None:
         yield f"Claude Code has this session open (process {process_id}); end it there, then try again."
         return
     reason = _if_open(real, claude_code.title)
     if reason is None and sessions is None:  # an older one, which does not tell what it has open
-        reason = _if_runs_in(_project_of_claude_code(real), claude_code.name, claude_code.title, environment)
+        reason = _if_runs_in(_project_of_claude_code(place), claude_code.name, claude_code.title, environment)
     yield reason
 
 
-def _project_of_claude_code(real: str) -> str | None:
+def _project_of_claude_code(place: str) -> str | None:
     try:
-        return claude_code.project_of(Path(real))
+        return claude_code.project_of(Path(place))
     except OSError:
         return None
 
 
 @contextmanager
 def _idle_only(
-    real: str, environment: Mapping[str, str], agent: str, title: str, project_of: Callable[..., str | None]
+    real: str, project: str | None, environment: Mapping[str, str], agent: str, title: str
 ) -> Iterator[str | None]:
     """A session that may be written only while nobody uses it."""
     reason = _if_open(real, title) or _if_recent(real, title)
     if reason is None:
-        reason = _if_runs_in(project_of(Path(real), environment), agent, title, environment)
+        reason = _if_runs_in(project, agent, title, environment)
     before = _stamp(real)
     try:
         yield reason
@@ -193,15 +196,17 @@ def _idle_only(
             _ours[real] = after
 
 
-def _kimi_cli(real: str, environment: Mapping[str, str]) -> Guard:
-    return _idle_only(real, environment, kimi_cli.name, kimi_cli.title, kimi_cli.project_of)
+def _kimi_cli(place: str, real: str, environment: Mapping[str, str]) -> Guard:
+    project = kimi_cli.project_of(Path(place), environment)
+    return _idle_only(real, project, environment, kimi_cli.name, kimi_cli.title)
 
 
-def _gemini(real: str, environment: Mapping[str, str]) -> Guard:
-    return _idle_only(real, environment, gemini.name, gemini.title, gemini.project_of)
+def _gemini(place: str, real: str, environment: Mapping[str, str]) -> Guard:
+    project = gemini.project_of(Path(place), environment)
+    return _idle_only(real, project, environment, gemini.name, gemini.title)
 
 
-_GUARDS: Mapping[str, Callable[[str, Mapping[str, str]], Guard]] = {
+_GUARDS: Mapping[str, Callable[[str, str, Mapping[str, str]], Guard]] = {
     claude_code.name: _claude_code,
     codex.name: _codex,
     kimi_cli.name: _kimi_cli,
@@ -295,9 +300,14 @@ def _keeps_in(ours: Path, process: Process, folder: Callable[[Mapping[str, str]]
     return os.path.realpath(folder(told)) == os.path.realpath(ours)
 
 
-def _lies_in(real: str, folder: Callable[[Mapping[str, str]], Path], environment: Mapping[str, str]) -> bool:
+def _place_in(agent: Agent, real: str, environment: Mapping[str, str]) -> str | None:
+    """Where an agent finds a file among its sessions; None where it does not. A link below its folder leads there too:
+    what is named after the session, and after its project, are the names that the agent sees."""
     try:
-        above = os.path.realpath(folder(environment))
+        above = os.path.realpath(agent.folder(environment))
+        if real.startswith(above.rstrip(os.sep) + os.sep):
+            return real
+        found = agent.find(environment, Walk(agent.name))
+        return next((one.path for one in found if os.path.realpath(one.path) == real), None)
     except RuntimeError:  # nobody has said where the home folder is
-        return False
-    return real.startswith(above.rstrip(os.sep) + os.sep)
+        return None
