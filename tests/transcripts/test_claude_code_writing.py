@@ -199,6 +199,21 @@ def test_a_file_that_cannot_be_written_safely_is_read_only_and_says_why(text: st
     assert reason in (transcript.read_only_reason or "")
 
 
+BEYOND_US = ["9" * 5000, "[" * 300 + "]" * 300]
+"""Values that other readers of JSON take, and ours does not."""
+
+
+@pytest.mark.parametrize("value", BEYOND_US, ids=["long number", "deep"])
+def test_a_record_that_only_claude_code_may_read_makes_the_file_read_only_since_it_would_be_lost(value: str) -> None:
+    *lines, last = conversation().text().splitlines(keepends=True)
+    torn = "".join([*lines, last[:-20]])
+    assert claude_code.parse(torn).writable  # such a line is lost to Claude Code too
+    lines.append(last.replace('{"', '{"odd":' + value + ',"', 1))
+    transcript = claude_code.parse("".join(lines))
+    assert not transcript.writable
+    assert f"Line {len(lines)} is n" in (transcript.read_only_reason or "")
+
+
 @pytest.mark.parametrize(("start", "end"), [(1, 3), (0, 0), (0, 99)])
 def test_only_the_first_messages_can_be_replaced(start: int, end: int) -> None:
     text = conversation().text()

@@ -359,6 +359,14 @@ def test_an_item_that_codex_may_not_read_is_named_and_makes_the_file_read_only(b
     assert caught.value.type == "unsupported_document"
 
 
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 300 + "]" * 300], ids=["long number", "deep"])
+def test_a_record_that_only_codex_may_read_makes_the_file_read_only(value: str) -> None:
+    text = rollout(*items(user("a"), said("b"))).replace('{"', '{"odd":' + value + ',"', 1)
+    parsed = codex.parse(text)
+    assert "Line 1 is n" in (parsed.read_only_reason or "")
+    assert codex.parse(text + json.dumps(compacted(user("x"))) + "\n").writable
+
+
 def test_an_unreadable_item_inside_a_history_makes_the_file_read_only() -> None:
     parsed = codex.parse(rollout(compacted(user("a"), {"type": "later"})))
     assert not parsed.writable

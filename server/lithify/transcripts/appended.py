@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from lithify.transcripts.json_lines import JsonLine
 from lithify.transcripts.json_text import line_ending
 
 _BROKEN = ("cut off", "not JSON")
 
 
-def is_beyond_us(line: JsonLine) -> bool:
-    """Whether the line may well be JSON that the agent reads, while it cannot be read here: for it is too deep, say."""
-    return line.fault is not None and not any(told in line.fault for told in _BROKEN)
+def is_beyond_us(fault: str | None) -> bool:
+    """Whether a line with that fault may well be JSON that the agent reads, while it cannot be read here: for it is too
+    deep, or holds a number of thousands of digits."""
+    return fault is not None and not any(told in fault for told in _BROKEN)
 
 
 def with_record(text: str, record: str) -> str:

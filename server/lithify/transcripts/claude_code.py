@@ -241,6 +241,9 @@ def _reason(ground: Ground, found: Records, sequence: list[Record], *, is_subage
         return "Lines end in a lone carriage return, which Claude Code does not read: save it with newlines."
     if "sessionId" not in found.carried:
         return "No record names its session (`sessionId`), so a compaction would belong to none: it can only be read."
+    if found.beyond is not None:
+        told = f"Line {found.beyond.line + 1} is {found.beyond.message}"
+        return f"{told}; Claude Code may read it all the same, and would lose it: the file can only be read."
     if not all(record.named for record in sequence):
         return "Some messages have no `uuid`, so a compaction could not name them as kept: it can only be read."
     if unknown is not None:

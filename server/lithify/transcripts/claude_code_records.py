@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from lithify.core.bare_messages import bare
 from lithify.core.messages import Message, answered_calls, counted_bytes, tool_calls
+from lithify.transcripts.appended import is_beyond_us
 from lithify.transcripts.model import Problem
 
 SPEAKERS = frozenset({"user", "assistant"})
@@ -30,7 +31,7 @@ class Shape(NamedTuple):
     `said` is the bare message where the record says one that can be used, `message_id` is the same in all records of
     one assistant message, `results` are the calls that a user record answers, `calls` those that a message makes.
     `compaction` is all of the record where a compaction begins with it; `leaf` the uuid that a `last-prompt` names;
-    `carried` what it says of the keys in CARRIED.
+    `carried` what it says of the keys in CARRIED. `is_beyond_us`: only Claude Code may read the line.
     """
 
     wrong: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Shape(NamedTuple):
     leaf: str | None = None
     is_sidechain: bool = False
     carried: tuple[tuple[str, str], ...] = ()
+    is_beyond_us: bool = False
 
 
 class Record(NamedTuple):
@@ -67,7 +69,8 @@ class Record(NamedTuple):
 class Records:
     """All records of one text. `main` are those of the conversation by key: where a uuid repeats, the last record
     counts and stands in the place of the first. `leaf` is where the last `last-prompt` lies, and the uuid it names;
-    `carried` holds what the last record says of each key in CARRIED, `last` is the line of the last JSON object."""
+    `carried` holds what the last record says of each key in CARRIED, `last` is the line of the last JSON object,
+    `beyond` what is wrong with a line that only Claude Code may read."""
 
     main: dict[str, Record] = field(default_factory=dict)
     sidechains: dict[str, Record] = field(default_factory=dict)
@@ -76,6 +79,7 @@ class Records:
     versions: set[str] = field(default_factory=set)
     faults: list[Problem] = field(default_factory=list)
     last: int = 0
+    beyond: Problem | None = None
 
     @property
     def boundaries(self) -> list[Record]:
@@ -86,7 +90,7 @@ class Records:
 def shape_of(value: Any, fault: str | None) -> tuple[Shape, int]:
     """The shape of a line that holds this value or has this fault, and the counted bytes of what it says."""
     if not isinstance(value, dict):
-        return Shape((fault or "not a record: no JSON object",)), 0
+        return Shape((fault or "not a record: no JSON object",), is_beyond_us=is_beyond_us(fault)), 0
     uuid, kind = _text(value.get("uuid")), _text(value.get("type")) or ""
     leaf = _text(value.get("leafUuid")) if kind == "last-prompt" else None
     speaks = kind in SPEAKERS
@@ -130,6 +134,8 @@ def records_of(shapes: Iterable[Shape | None]) -> Records:
         if shape is None:
             continue
         found.faults.extend(Problem(line, wrong) for wrong in shape.wrong)
+        if shape.is_beyond_us:
+            found.beyond = found.faults[-1]
         if shape.type is None:
             continue
         found.last = line

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
+from lithify.transcripts.appended import is_beyond_us
 from lithify.transcripts.codex_items import ItemShape, shape_of, steps, summary_item
 from lithify.transcripts.json_lines import json_of
 from lithify.transcripts.line_format import LineFold, Part
@@ -21,7 +22,7 @@ class RecordShape(NamedTuple):
 
     `items` are those it holds: one of a `response_item`, those of a `replacement_history`, or the summary of an older
     Codex's compaction, which `has_history` tells apart. `turns` is how many turns are taken back, None for any other
-    event; `is_output`: a compaction itself produced the item.
+    event; `is_output`: a compaction itself produced the item. `is_beyond_us`: only Codex may read the line.
     """
 
     kind: str | None
@@ -31,6 +32,7 @@ class RecordShape(NamedTuple):
     is_output: bool = False
     has_history: bool = False
     turns: int | None = None
+    is_beyond_us: bool = False
 
 
 def record_of(source: str) -> tuple[RecordShape, list[Any]]:
@@ -39,7 +41,8 @@ def record_of(source: str) -> tuple[RecordShape, list[Any]]:
     record = value if isinstance(value, dict) else {}
     kind, payload, ordinal = record.get("type"), record.get("payload"), record.get("ordinal")
     if not isinstance(kind, str) or not isinstance(payload, dict):
-        return RecordShape(None, fault or "not a record: no object with a type and a payload"), []
+        wrong = fault or "not a record: no object with a type and a payload"
+        return RecordShape(None, wrong, is_beyond_us=is_beyond_us(fault)), []
     replacement = payload.get("replacement_history")
     shape = RecordShape(
         kind,
@@ -96,6 +99,8 @@ class History:
         """One record."""
         if record.kind is None:
             self.faults.append(Problem(line, record.wrong or ""))
+            if record.is_beyond_us:
+                self.doubts.append(Problem(line, f"is {record.wrong}, while Codex may read it"))
             return
         if record.ordinal is not None:
             self.last_ordinal = record.ordinal

@@ -160,7 +160,7 @@ class _Reading:
 
     def _refuse(self, line: JsonLine, record: dict[str, Any]) -> None:
         self.faults.append(Fault(line.start, line.fault or "not a record of Gemini CLI"))
-        if is_beyond_us(line):
+        if is_beyond_us(line.fault):
             self.doubts.append(Fault(line.start, f"is {line.fault}"))
         elif unknown := next((key for key in record if key.startswith("$")), None):
             self.doubts.append(Fault(line.start, f"is a `{unknown}`, {_UNKNOWN}"))

@@ -149,7 +149,7 @@ class _Reading:
 def _read(text: str) -> _Reading:
     reading = _Reading()
     for line in json_lines(text):
-        if is_beyond_us(line):
+        if is_beyond_us(line.fault):
             reading.beyond = Fault(line.start, f"is {line.fault}")
         elif line.fault is not None:
             reading.broken = Fault(line.start, f"is {line.fault}")
