@@ -469,7 +469,8 @@ def test_where_nothing_is_to_be_kept_the_data_folder_holds_no_text(
     settings.write_text(json.dumps({"conversation": {"keepOriginals": False}}))
     assert call(path, "--in-place", "--settings", settings, "--model", "offline") == 0
     assert "there is no backup, since conversation.keepOriginals is off" in capsys.readouterr().err
-    assert names(data_dir) == ["lithify.db"]
+    assert names(data_dir) == ["lithify.db", "locks"]
+    assert [one.read_bytes() for one in (data_dir / "locks").iterdir()] == [b""]
     store = open_store(data_dir, Clock())
     (kept,) = store.document_compactions.of_document(str(path.resolve()))
     store.close()

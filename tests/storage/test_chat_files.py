@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -208,9 +209,9 @@ def calls_of_an_append(files: ChatFiles, file: Path) -> list[str]:
     return [name for name, _ in noted]
 
 
-@pytest.mark.parametrize("call", range(12))
+@pytest.mark.parametrize("call", range(13))
 def test_a_disk_that_fails_once_at_any_call_leaves_the_file_as_it_was(files: ChatFiles, file: Path, call: int) -> None:
-    assert len(calls_of_an_append(files, file)) == 11
+    assert len(calls_of_an_append(files, file)) == 12
     with failing_from(call, 5, last=call):
         try:
             done: FileWrite | None = append(files, file)
@@ -229,7 +230,7 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(
     assert file.read_bytes() == OLD
 
 
-@pytest.mark.parametrize("call", range(12))
+@pytest.mark.parametrize("call", range(13))
 def test_a_process_that_dies_before_any_call_leaves_the_old_or_the_new_file_whole(
     files: ChatFiles, file: Path, tmp_path: Path, call: int
 ) -> None:
@@ -328,3 +329,80 @@ def test_a_file_that_one_may_not_write_is_not_replaced_either(file: Path) -> Non
     )
     assert "PermissionError" in ended.stderr
     assert (file.read_bytes(), os.listdir(file.parent)) == (OLD, [file.name])
+
+
+def test_attempts_that_come_to_nothing_push_out_no_backup(
+    files: ChatFiles, backups: Backups, file: Path, tmp_path: Path
+) -> None:
+    append(files, file)
+    for number in range(MOST_BACKUPS + 2):  # each killed between its backup and its write
+        backups.keep(file, file.read_bytes(), f"02.{number:02}")
+    append(files, file, file.read_bytes(), "03")
+    assert list(kept(tmp_path)) == ["01.chat.jsonl", "03.chat.jsonl"]
+
+
+def test_parts_of_backups_that_a_killed_process_left_go_with_the_next_write(
+    files: ChatFiles, backups: Backups, file: Path, tmp_path: Path
+) -> None:
+    append(files, file)
+    (place := backups.place(file, "02")).with_name(f"{place.name}{system.LEFTOVER}ab12").write_bytes(b"par")
+    append(files, file, file.read_bytes(), "03")
+    assert list(kept(tmp_path)) == ["01.chat.jsonl", "03.chat.jsonl"]
+
+
+def test_old_backups_that_cannot_be_let_go_do_not_undo_the_write(
+    files: ChatFiles, backups: Backups, file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(_: int, name: str, __: tuple[object, ...]) -> None:
+        if name == "unlink":
+            raise PermissionError("not this one")
+
+    backups.keep(file, OLD, "00")
+    with at_each_call(refuse):
+        assert isinstance(append(files, file), Written)
+    assert "could not be let go" in caplog.text
+    assert file.read_bytes() == OLD + NEW
+
+
+@pytest.mark.parametrize("write", [rewrite, append])
+def test_of_two_who_write_what_they_read_at_once_one_is_told_that_it_changed(
+    backups: Backups, file: Path, write: Callable[..., FileWrite]
+) -> None:
+    """The guard is asked with the lock held: there the second begins, and it can only end behind the first."""
+    second: list[Future[FileWrite]] = []
+
+    @contextmanager
+    def begin_the_second(path: str, name: str, ours: bool) -> Iterator[None]:
+        if not second:
+            second.append(threads.submit(write, ChatFiles(backups), file))
+        yield None
+
+    with ThreadPoolExecutor(1) as threads:
+        first = write(ChatFiles(backups, begin_the_second), file)
+        done = [first, second[0].result(timeout=30)]
+    assert [type(one) for one in done] == [Written, Changed]
+    assert file.read_bytes() in (b"new", OLD + NEW)
+
+
+def test_a_file_that_another_one_is_writing_all_the_time_is_left_alone(backups: Backups, file: Path) -> None:
+    lock = backups.lock(file.resolve())
+    assert lock.try_acquire()
+    told = rewrite(ChatFiles(backups), file)
+    assert told == Held("Another window or command of Lithify writes it now; try again when that has ended.")
+    lock.close()
+    assert isinstance(rewrite(ChatFiles(backups), file), Written)
+
+
+def test_what_is_written_into_a_file_just_before_it_makes_way_is_kept(
+    files: ChatFiles, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def replaced(source: str, target: str) -> None:
+        if file.read_bytes() == OLD:
+            file.write_bytes(OLD + b"more")
+        replace(source, target)
+
+    monkeypatch.setattr("os.replace", replaced)
+    assert isinstance(rewrite(files, file), Changed)
+    assert (file.read_bytes(), os.listdir(file.parent)) == (OLD + b"more", [file.name])

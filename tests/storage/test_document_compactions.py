@@ -72,6 +72,15 @@ def test_the_newest_of_each_document_are_kept(kept: DocumentCompactionStore) -> 
     assert ids(kept, "/chats/b.jsonl") == ["other"]
 
 
+def test_attempts_that_came_to_nothing_push_out_none_that_was_made(kept: DocumentCompactionStore) -> None:
+    kept.begin(replace(NEW, compaction_id="made"))
+    kept.settle("made", None)
+    for number in range(MOST_KEPT + 3):
+        kept.begin(replace(NEW, compaction_id=f"C{number}"))
+    assert ids(kept)[-1] == "made"
+    assert len(ids(kept)) == MOST_KEPT + 1
+
+
 @pytest.mark.parametrize("odd", ["\ud800", "\0", "\u2028", "\U0001f469\u200d\U0001f52c", '"', "\ufeff\r"])
 def test_text_of_any_kind_comes_back_as_it_was(kept: DocumentCompactionStore, odd: str) -> None:
     odd_one = replace(NEW, changes=(TextChange(0, odd, odd * 3),))

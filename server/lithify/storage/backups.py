@@ -1,21 +1,26 @@
-"""Backups of files that Lithify only appends to. They lie in its own data folder: beside the file, its agent might take
-one for another session.
+"""Backups of files that Lithify only appends to, and the lock that keeps two of it from writing one file at once. They
+lie in its own data folder: beside the file, its agent might take one for another session.
 
-`backups/<digest of the path>/<id of the compaction>.<name of the file>`, readable by the user alone.
+`backups/<digest of the path>/<id of the compaction>.<name of the file>`, readable by the user alone, and
+`locks/<digest of the path>.lock`.
 """
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
+from itertools import pairwise
 from pathlib import Path
 
 from lithify.storage import system
+from lithify.storage.locks import FileLock
 from lithify.storage.paths import make_private_folder
 
 MOST_BACKUPS = 8
 """How many are kept of each file; the oldest go. A later one holds what an earlier one does, since the file grows."""
 
 FOLDER = "backups"
+LOCKS_FOLDER = "locks"
 
 
 class Backups:
@@ -23,21 +28,38 @@ class Backups:
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER
+        self._locks = data_dir / LOCKS_FOLDER
 
     def place(self, path: Path, backup_id: str) -> Path:
         """Where the backup of that id lies, if it was made."""
-        digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:32]
-        return self._folder / digest / f"{backup_id}.{path.name}"
+        return self._of(path) / f"{backup_id}.{path.name}"
+
+    def lock(self, path: Path) -> FileLock:
+        """The lock of a file, which whoever writes it holds."""
+        return FileLock(self._locks / f"{self._of(path).name}.lock")
 
     def keep(self, path: Path, data: bytes, backup_id: str) -> Path:
         """Keeps what a file holds; on the disk when this returns. Ids sort by their time. Raises OSError."""
         place = self.place(path, backup_id)
         make_private_folder(place.parent)
         system.replace_durably(place, data)
-        for old in sorted(place.parent.iterdir())[:-MOST_BACKUPS]:
-            system.unlink(old)
         return place
+
+    def let_old_go(self, path: Path) -> None:
+        """Lets the oldest backups go, once a write has come about; and what processes that were killed have left: parts
+        of backups, and backups that hold the same as the one after them. Raises OSError."""
+        found = sorted(self._of(path).iterdir())
+        whole = [one for one in found if system.LEFTOVER not in one.name]
+        again = {old for old, new in pairwise(whole) if filecmp.cmp(old, new, shallow=False)}
+        kept = [one for one in whole if one not in again][-MOST_BACKUPS:]
+        for one in found:
+            if one not in kept:
+                system.unlink(one)
 
     def forget(self, path: Path, backup_id: str) -> None:
         """Lets a backup go, if there is one. Raises OSError."""
         system.delete_durably(self.place(path, backup_id))
+
+    def _of(self, path: Path) -> Path:
+        digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:32]
+        return self._folder / digest

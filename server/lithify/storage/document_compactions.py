@@ -15,7 +15,8 @@ from lithify.core.document_compactions import DocumentCompaction, TextChange
 from lithify.storage.database import sound_text
 
 MOST_KEPT = 16
-"""How many compactions are kept of each document; the oldest go, with the text that they replaced."""
+"""How many compactions are kept of each document, and as many of which nobody knows whether they came about; the oldest
+go, with the text that they replaced."""
 
 _COLUMNS = "compaction_id, document, format, at, length, changes, appended, kept, backup, certain, undone"
 
@@ -51,11 +52,14 @@ class DocumentCompactionStore:
                 sound_text(new.backup),
             ),
         )
-        self._connection.execute(
-            "DELETE FROM document_compactions WHERE document = ? AND sequence <= (SELECT sequence FROM"
-            " document_compactions WHERE document = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)",
-            (sound_text(new.document), sound_text(new.document), MOST_KEPT),
-        )
+        document = sound_text(new.document)
+        for certain in (0, 1):  # attempts that came to nothing push none out that was made
+            self._connection.execute(
+                "DELETE FROM document_compactions WHERE document = ? AND certain = ? AND sequence <= ("
+                "SELECT sequence FROM document_compactions WHERE document = ? AND certain = ?"
+                " ORDER BY sequence DESC LIMIT 1 OFFSET ?)",
+                (document, certain, document, certain, MOST_KEPT),
+            )
 
     def settle(self, compaction_id: str, backup: str | None) -> None:
         """Says that a compaction was written, and where the backup of its file lies."""
