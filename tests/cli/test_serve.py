@@ -12,6 +12,15 @@ import pytest
 
 from tests.cli.running import COMMAND, SECONDS, Ended, Place
 
+INTERRUPTED_AT_ITS_LOOP = """
+import asyncio, os, signal
+made = asyncio.BaseEventLoop.__init__
+def made_and_interrupted(self):
+    made(self)
+    os.kill(os.getpid(), signal.SIGINT)
+asyncio.BaseEventLoop.__init__ = made_and_interrupted
+"""
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
@@ -41,6 +50,11 @@ def test_on_a_terminal_it_says_what_it_waits_for_and_control_c_ends_it(place: Pl
             os.close(terminal)
     assert said == "lithify: waiting for an editor on standard input; Ctrl-C ends\n"
     assert (process.returncode, out, err) == (130, "", "lithify: interrupted\n")
+
+
+def test_a_control_c_while_the_event_loop_is_made_is_one_line(place: Place) -> None:
+    place.customise(INTERRUPTED_AT_ITS_LOOP)
+    assert place.run("serve") == Ended(130, "", "lithify: interrupted\n")
 
 
 def test_in_a_pipe_it_says_nothing(place: Place) -> None:

@@ -85,8 +85,8 @@ def unknown(kept: list[DocumentCompaction], text: str, compaction_id: str | None
     return raised.value.message
 
 
-NEWER = appended("+2", compaction_id="newer")
-OLDER = appended("+1", compaction_id="older")
+NEWER = compaction(changes=(TextChange(5, "", "+2"),), appended=True, compaction_id="newer", length=7)
+OLDER = compaction(changes=(TextChange(3, "", "+1"),), appended=True, compaction_id="older", length=5)
 
 
 def test_it_is_the_newest_that_is_not_undone() -> None:
@@ -105,11 +105,31 @@ def test_one_that_was_never_written_is_passed_over() -> None:
     unknown([doubtful, OLDER], "old+1", "newer")
 
 
-def test_a_certain_one_that_is_not_there_any_more_is_not_passed_over() -> None:
-    assert chosen([NEWER, OLDER], "old+1") == ("newer", None)
+def test_a_certain_one_that_was_edited_since_is_not_passed_over() -> None:
+    assert chosen([NEWER, OLDER], "old+1+3") == ("newer", None)
+    assert chosen([compaction()], "[SUm][three]<end>") == ("C", None)
 
 
-@pytest.mark.parametrize("kept", [[], [replace(NEWER, undone=True)]])
+def test_one_that_an_editor_took_back_itself_is_passed_over() -> None:
+    assert chosen([NEWER, OLDER], "old+1") == ("older", "old")
+    unknown([compaction()], f"typed {BEFORE}")
+
+
+def test_one_that_was_undone_in_an_editor_which_did_not_save_that_can_be_undone_again() -> None:
+    assert chosen([replace(NEWER, undone=True), OLDER], "old+1+2") == ("newer", "old+1")
+    assert chosen([compaction(undone=True)], AFTER) == ("C", BEFORE)
+    unknown([compaction(undone=True)], BEFORE)
+
+
+def test_of_two_that_say_the_same_one_is_not_taken_for_the_other_that_was_deleted() -> None:
+    first = compaction(compaction_id="first", changes=(TextChange(0, "[1][2]", "[SUM]"),), length=16)
+    second = compaction(compaction_id="second", changes=(TextChange(8, "[4][5]", "[SUM]"),), length=13)
+    assert chosen([second, first], "[SUM][3][SUM]", "first") == ("first", "[1][2][3][SUM]")
+    assert chosen([second, first], "[3][SUM]", "first") == ("first", None)
+    assert chosen([second, first], "[3][SUM]") == ("second", None)
+
+
+@pytest.mark.parametrize("kept", [[], [replace(NEWER, undone=True, changes=())]])
 def test_where_there_is_none_that_is_said(kept: list[DocumentCompaction]) -> None:
     unknown(kept, "old+1+2")
     unknown(kept, "old+1+2", "newer")

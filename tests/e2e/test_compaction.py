@@ -13,7 +13,7 @@ from tests.support.editor import (
     Starter,
     answers,
     conversation,
-    database,
+    ledger,
     open_session,
     session,
     stored_states,
@@ -515,7 +515,5 @@ async def test_model_calls_are_kept_in_a_ledger_without_text(start: Starter) -> 
     fresh.answerers["lithify/complete"] = answers(model="m1", usage={"inputTokens": 90, "outputTokens": 10})
     open_session(fresh, "a", conversation())
     await fresh.command(FULL, {"sessionId": "a"})
-    await session(fresh, "a")
-    with database(fresh.data_dir) as connection:
-        rows = connection.execute("SELECT purpose, provider, model, tokens, user_initiated, outcome FROM model_calls")
-        assert rows.fetchall() == [("conversation", "editor", "m1", 100, 1, "answered")]
+    rows = await ledger(fresh, "purpose, provider, model, tokens, user_initiated, outcome")
+    assert rows == [("conversation", "editor", "m1", 100, 1, "answered")]

@@ -164,9 +164,27 @@ async def test_what_was_undone_or_never_was_is_unknown(text_editor: TextEditor, 
 async def test_after_the_editors_own_undo_there_is_nothing_to_undo(text_editor: TextEditor, uri: str) -> None:
     text_editor.open(uri, TEXT)
     await compacted(text_editor, uri)
+    compacted_text = text_editor.texts[uri]
     text_editor.type(uri, 0, len(text_editor.texts[uri]), TEXT)
-    assert (await refused(text_editor, uri))[0] == "stale"
+    assert (await refused(text_editor, uri))[0] == "unknown_compaction"
     assert text_editor.texts[uri] == TEXT
+    text_editor.type(uri, 0, len(text_editor.texts[uri]), compacted_text)
+    await undone(text_editor, uri)
+    assert text_editor.texts[uri] == TEXT
+
+
+async def test_what_was_undone_in_an_editor_that_did_not_save_it_can_be_undone_in_the_file(
+    text_editor: TextEditor, tmp_path: Path
+) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text(TEXT, encoding="utf-8")
+    text_editor.open(file.as_uri(), TEXT)
+    await compacted(text_editor, file.as_uri())
+    file.write_text(text_editor.texts[file.as_uri()], encoding="utf-8")
+    await undone(text_editor, file.as_uri())
+    text_editor.close(file.as_uri())
+    await undone(text_editor, file.as_uri())
+    assert file.read_text(encoding="utf-8") == TEXT
 
 
 @pytest.mark.parametrize("uri", ["untitled:Untitled-9", "file:///nowhere/never.jsonl"])

@@ -18,9 +18,9 @@ from tests.support.editor import (
     answers,
     buffer_entries,
     buffer_status,
-    database,
     fail,
     json_event,
+    ledger,
     misplaced,
     note,
     project_folder,
@@ -649,14 +649,9 @@ async def test_every_model_call_is_in_the_ledger_without_text(start: Starter) ->
     await record(fresh, note("marzipan"))
     fresh.answerers[COMPLETE] = MemoryModel()
     await extract(fresh)
-    await buffer_status(fresh)
-    with database(fresh.data_dir) as connection:
-        (line,) = connection.execute(
-            "SELECT purpose, provider, user_initiated, outcome, bytes > 0, tokens > 0 FROM model_calls"
-        ).fetchall()
-        everything = json.dumps(connection.execute("SELECT * FROM model_calls").fetchall())
+    (line,) = await ledger(fresh, "purpose, provider, user_initiated, outcome, bytes > 0, tokens > 0")
     assert line == ("extraction", "editor", 1, "answered", 1, 1)
-    assert "marzipan" not in everything
+    assert "marzipan" not in json.dumps(await ledger(fresh))
 
 
 async def test_after_extractions_of_all_sorts_every_event_is_in_one_place(start: Starter) -> None:

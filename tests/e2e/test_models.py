@@ -16,7 +16,7 @@ from tests.support.editor import (
     answers,
     buffer_status,
     conversation,
-    database,
+    ledger,
     note,
     open_session,
     record,
@@ -54,11 +54,7 @@ async def compacted(client: RawClient) -> Json:
 
 async def calls(client: RawClient) -> list[tuple[Any, ...]]:
     """The ledger: purpose, provider, model, host, outcome."""
-    await client.request("lithify/listSessions", {})
-    with database(client.data_dir) as connection:
-        return connection.execute(
-            "SELECT purpose, provider, model, host, outcome FROM model_calls ORDER BY rowid"
-        ).fetchall()
+    return await ledger(client, "purpose, provider, model, host, outcome")
 
 
 # --- an endpoint ----------------------------------------------------------------------------------------------

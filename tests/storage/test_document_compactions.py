@@ -48,7 +48,9 @@ def test_what_is_being_undone_is_not_certain_until_it_is_done(kept: DocumentComp
     kept.settle("C1", None)
     kept.doubt("C1")
     assert [one.certain for one in kept.of_document(NEW.document)] == [False]
-    kept.note_undone("C1")
+    kept.note_undone("C1", for_good=False)
+    assert kept.of_document(NEW.document) == [replace(NEW, certain=True, undone=True)]
+    kept.note_undone("C1", for_good=True)
     assert kept.of_document(NEW.document) == [replace(NEW, changes=(), certain=True, undone=True)]
 
 
@@ -70,6 +72,13 @@ def test_the_newest_of_each_document_are_kept(kept: DocumentCompactionStore) -> 
         kept.begin(replace(NEW, compaction_id=f"C{number}"))
     assert ids(kept) == [f"C{number}" for number in reversed(range(3, MOST_KEPT + 3))]
     assert ids(kept, "/chats/b.jsonl") == ["other"]
+
+
+def test_the_newest_that_were_made_are_kept(kept: DocumentCompactionStore) -> None:
+    for number in range(MOST_KEPT + 3):
+        kept.begin(replace(NEW, compaction_id=f"C{number}"))
+        kept.settle(f"C{number}", None)
+    assert ids(kept) == [f"C{number}" for number in reversed(range(3, MOST_KEPT + 3))]
 
 
 def test_attempts_that_came_to_nothing_push_out_none_that_was_made(kept: DocumentCompactionStore) -> None:

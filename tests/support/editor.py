@@ -103,6 +103,17 @@ def database(data_dir: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+async def ledger(client: RawClient, columns: str = "*") -> list[tuple[Any, ...]]:
+    """Some columns of the ledger of model calls, the oldest first, once no call of it goes on: what became of a call is
+    noted just after its answer."""
+    for _ in range(1000):
+        await client.request("lithify/listSessions", {})
+        with database(client.data_dir) as connection:
+            if not connection.execute("SELECT 1 FROM model_calls WHERE outcome = 'pending'").fetchall():
+                return connection.execute(f"SELECT {columns} FROM model_calls ORDER BY rowid").fetchall()
+    raise AssertionError("a model call is pending still")
+
+
 def stored_states(data_dir: Path) -> dict[str, str]:
     """Every event in the database: its id, and where it is."""
     with database(data_dir) as connection:

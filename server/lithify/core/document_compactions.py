@@ -67,8 +67,12 @@ def text_in_front(compaction: DocumentCompaction, text: str) -> str | None:
 
 def is_last_write(compaction: DocumentCompaction, text: str) -> bool:
     """Whether a text is just what a compaction made of it, so that nobody has written since."""
+    return compaction.certain and _is_just_written(compaction, text)
+
+
+def _is_just_written(compaction: DocumentCompaction, text: str) -> bool:
     places = all(text.startswith(change.inserted, change.offset) for change in compaction.changes)
-    return bool(compaction.changes) and compaction.certain and len(text) == compaction.length and places
+    return bool(compaction.changes) and len(text) == compaction.length and places
 
 
 def stands_in(compaction: DocumentCompaction, text: str) -> bool:
@@ -81,13 +85,14 @@ def to_undo(
 ) -> tuple[DocumentCompaction, str | None]:
     """Which of a document's compactions, given the newest first, is undone, and the text without it.
 
-    The newest that is not undone by default. The text is None where it cannot be taken back from this text. One that is
-    not certain counts only where the text holds it. Raises LithifyError `unknown_compaction`.
+    The newest that the text holds by default. The text is None where it cannot be taken back from this text. One that
+    is not certain counts only where the text holds it. Raises LithifyError `unknown_compaction`.
     """
-    for place, compaction in enumerate(kept):
+    standing = [one for one in kept if not _is_away(one, text)]
+    for compaction in kept:
         if compaction_id not in (None, compaction.compaction_id):
             continue
-        if compaction.undone or not (compaction.certain or _came_about(compaction, text)):
+        if compaction not in standing:
             if compaction_id is None:
                 continue
             raise _unknown(f"compaction {compaction_id} of {title} was undone already, or was never written")
@@ -97,10 +102,25 @@ def to_undo(
                 f"compaction {named} of {title} kept no originals, because conversation.keepOriginals was off; the "
                 "editor's own undo, or a backup of yours, may have them"
             )
-        later = kept[:place]
-        return compaction, None if _is_covered(compaction, later, text) else text_before(compaction, text)
+        return compaction, text_before(compaction, text) if _is_told_apart(compaction, standing, text) else None
     named = f"compaction {compaction_id}" if compaction_id else "compaction that could be undone"
     raise _unknown(f"{title} has no {named}; only the newest ones of each document are kept")
+
+
+def _is_away(compaction: DocumentCompaction, text: str) -> bool:
+    """Whether a text does not hold a compaction: it was undone, also by an editor itself, or never written. What was
+    undone in an editor need not have been saved: the text is then still just what the compaction made of it."""
+    if compaction.undone:
+        return not _is_just_written(compaction, text)
+    return _is_taken_back(compaction, text) if compaction.certain else not _came_about(compaction, text)
+
+
+def _is_taken_back(compaction: DocumentCompaction, text: str) -> bool:
+    """Whether somebody else took a compaction back: what it removed stands there again, and not what it inserted."""
+    if compaction.appended:
+        return any(len(text) <= change.offset for change in compaction.changes)
+    removed = [change.removed for change in compaction.changes if change.removed]
+    return bool(removed) and all(one in text for one in removed) and not stands_in(compaction, text)
 
 
 def _came_about(compaction: DocumentCompaction, text: str) -> bool:
@@ -111,14 +131,27 @@ def _came_about(compaction: DocumentCompaction, text: str) -> bool:
     return stands_in(compaction, text) and not (removed and all(one in text for one in removed))
 
 
-def _is_covered(compaction: DocumentCompaction, later: Sequence[DocumentCompaction], text: str) -> bool:
-    """Whether a later compaction that stands in the text replaced what this one had inserted. What looks like its
-    summary in the text is then another one, which says the same."""
-    return any(
-        stands_in(one, text)
-        and any(change.inserted in other.removed for change in compaction.changes for other in one.changes)
-        for one in later
+def _is_told_apart(compaction: DocumentCompaction, standing: Sequence[DocumentCompaction], text: str) -> bool:
+    """Whether what looks like a compaction's summary in a text is its own, given those that stand, the newest first.
+
+    It is not where a later one replaced that summary and says the same, nor where others inserted the same, which no
+    longer stands there for each of them.
+    """
+    if _is_covered(compaction, standing, text):
+        return False
+    uncovered = [one for one in standing if not _is_covered(one, standing, text)]
+    inserted = [change.inserted for one in uncovered for change in one.changes]
+    return is_last_write(compaction, text) or all(
+        text.count(change.inserted) >= inserted.count(change.inserted) for change in compaction.changes
     )
+
+
+def _is_covered(compaction: DocumentCompaction, standing: Sequence[DocumentCompaction], text: str) -> bool:
+    """Whether a later one of those that stand, the newest first, replaced what a compaction had inserted."""
+    later = standing[: standing.index(compaction)]
+    inserted = [change.inserted for change in compaction.changes]
+    removed = [change.removed for one in later if stands_in(one, text) for change in one.changes]
+    return any(mine in theirs for mine in inserted for theirs in removed)
 
 
 def _place(change: TextChange, length: int, text: str) -> int | None:

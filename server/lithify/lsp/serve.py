@@ -202,8 +202,7 @@ class Brake:
 
 def _run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
     """Runs to the end, then leaves at once: no thread that still works on something may hold the process."""
-    with asyncio.Runner() as runner:
-        _make_loop(runner)
+    with _runner() as runner:
         code = int(runner.run(main()))
         logging.shutdown()
         sys.stderr.flush()
@@ -211,14 +210,17 @@ def _run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
     return code
 
 
-def _make_loop(runner: asyncio.Runner) -> None:
-    """Makes the event loop. A Ctrl-C that comes meanwhile counts afterwards: a loop that is half made says so at its
-    end, in a traceback."""
+def _runner() -> asyncio.Runner:
+    """A runner whose event loop is made. A Ctrl-C that comes meanwhile counts afterwards: a loop that is half made says
+    so at its end, in a traceback."""
     interrupted: list[int] = []
+    runner = asyncio.Runner()
     before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
     try:
         runner.get_loop()
     finally:
         signal.signal(signal.SIGINT, before)
     if interrupted:
+        runner.close()
         raise KeyboardInterrupt
+    return runner

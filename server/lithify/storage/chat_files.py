@@ -143,9 +143,7 @@ class ChatFiles:
             logger.warning("Nothing keeps another Lithify from writing a chat file at this time: %s", error)
             taken = True
         try:
-            yield (
-                None if taken else "Another window or command of Lithify writes it now; try again when that has ended."
-            )
+            yield None if taken else _WRITTEN
         finally:
             lock.close()
 

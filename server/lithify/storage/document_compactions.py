@@ -52,14 +52,7 @@ class DocumentCompactionStore:
                 sound_text(new.backup),
             ),
         )
-        document = sound_text(new.document)
-        for certain in (0, 1):  # attempts that came to nothing push none out that was made
-            self._connection.execute(
-                "DELETE FROM document_compactions WHERE document = ? AND certain = ? AND sequence <= ("
-                "SELECT sequence FROM document_compactions WHERE document = ? AND certain = ?"
-                " ORDER BY sequence DESC LIMIT 1 OFFSET ?)",
-                (document, certain, document, certain, MOST_KEPT),
-            )
+        self._let_old_go(new.compaction_id)
 
     def settle(self, compaction_id: str, backup: str | None) -> None:
         """Says that a compaction was written, and where the backup of its file lies."""
@@ -67,6 +60,7 @@ class DocumentCompactionStore:
             "UPDATE document_compactions SET certain = 1, backup = ? WHERE compaction_id = ?",
             (sound_text(backup), compaction_id),
         )
+        self._let_old_go(compaction_id)
 
     def forget(self, compaction_id: str) -> None:
         """Drops a compaction that was not written."""
@@ -78,11 +72,23 @@ class DocumentCompactionStore:
             "UPDATE document_compactions SET certain = 0 WHERE compaction_id = ?", (compaction_id,)
         )
 
-    def note_undone(self, compaction_id: str) -> None:
-        """Says that a compaction was taken back; what it had replaced is let go."""
+    def note_undone(self, compaction_id: str, *, for_good: bool) -> None:
+        """Says that a compaction was taken back; what it had replaced is let go if that is `for_good`."""
         self._connection.execute(
-            "UPDATE document_compactions SET undone = 1, certain = 1, changes = '[]' WHERE compaction_id = ?",
-            (compaction_id,),
+            "UPDATE document_compactions SET undone = 1, certain = 1, changes = iif(?, '[]', changes)"
+            " WHERE compaction_id = ?",
+            (for_good, compaction_id),
+        )
+
+    def _let_old_go(self, compaction_id: str) -> None:
+        """Keeps the newest of a compaction's document that are as certain as it is: attempts that came to nothing push
+        none out that was made."""
+        self._connection.execute(
+            "DELETE FROM document_compactions WHERE sequence IN ("
+            "SELECT one.sequence FROM document_compactions AS one"
+            " JOIN document_compactions AS new USING (document, certain)"
+            " WHERE new.compaction_id = ? ORDER BY one.sequence DESC LIMIT -1 OFFSET ?)",
+            (compaction_id, MOST_KEPT),
         )
 
 

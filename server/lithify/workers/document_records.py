@@ -42,9 +42,10 @@ class DocumentRecords:
         """Says that a compaction is about to be taken back. Raises LithifyError `storage_failed`."""
         await self._done(lambda kept: kept.doubt(compaction_id))
 
-    async def note_undone(self, compaction_id: str) -> None:
-        """Says that a compaction was taken back. Where that cannot be noted, the text says it."""
-        await self._tried(lambda kept: kept.note_undone(compaction_id))
+    async def note_undone(self, compaction_id: str, *, for_good: bool) -> None:
+        """Says that a compaction was taken back; `for_good`: on the disk, and not in an editor that has yet to save it.
+        Where that cannot be noted, the text says it."""
+        await self._tried(lambda kept: kept.note_undone(compaction_id, for_good=for_good))
 
     async def _tried(self, change: Callable[[DocumentCompactions], None]) -> str | None:
         try:

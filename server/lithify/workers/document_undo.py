@@ -63,7 +63,7 @@ class DocumentUndoer:
         how = Writing(UNDO, compaction.format, compaction.appended, ours=ours)
         outcome = await self._places.write(found, text, how)
         if isinstance(outcome, Written):
-            await self._records.note_undone(compaction.compaction_id)
+            await self._records.note_undone(compaction.compaction_id, for_good=found.document is None)
         else:
             await self._records.settle(compaction.compaction_id, compaction.backup)
         return outcome
@@ -73,8 +73,8 @@ class DocumentUndoer:
         named = f"compaction {compaction.compaction_id} of {_small(title(found.uri))}"
         if not (found.only_grows or (compaction.appended and stands_in(compaction, found.text))):
             why = (
-                f"the summary of {named} does not stand there as it was made: it was edited, removed, or compacted "
-                "again; undo the later compaction first"
+                f"the summary of {named} does not stand there as it was made: it was edited or removed, or a later "
+                "compaction holds it, which has to be undone first"
             )
             raise LithifyError("stale", why, retryable=False)
         backup = await self._places.backup(found.uri, compaction.compaction_id)
@@ -85,7 +85,7 @@ class DocumentUndoer:
             or (restored := await self._places.restore(found.uri, before, compaction.format, stamp)) is None
         ):
             raise LithifyError("stale", _cannot_be_cut(named, backup), retryable=False)
-        await self._records.note_undone(compaction.compaction_id)
+        await self._records.note_undone(compaction.compaction_id, for_good=True)
         return UndoneDocument(compaction.compaction_id, found.uri, restored)
 
     async def _as_it_was(self, found: FoundText, compaction: DocumentCompaction, backup: str | None) -> bytes | None:
