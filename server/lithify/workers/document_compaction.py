@@ -23,7 +23,7 @@ from lithify.workers.document_places import Found, Places, title
 from lithify.workers.document_undo import DocumentUndoer, UndoneDocument
 from lithify.workers.document_writing import CompactedDocument, DocumentDraft, DocumentWriter
 from lithify.workers.drafts import Drafts
-from lithify.workers.model_use import Ledger
+from lithify.workers.model_use import Ledger, required
 from lithify.workers.ports import Models
 
 
@@ -146,7 +146,8 @@ class DocumentCompactor:
         if at_once:
             await self._places.check_free(found)
         messages = found.reading.outline.conversation
-        done = await conversation.summarise(messages, options, self._workshop(), self._models(), progress)
+        models = required(self._workplace.choose_models())
+        done = await conversation.summarise(messages, options, self._workshop(), models, progress)
         if isinstance(done, Noop):
             return done
         return DocumentDraft(self._workplace.new_id(), found, options.exact, done, asked.label)
@@ -158,13 +159,6 @@ class DocumentCompactor:
     def _options(self, found: Found, asked: DocumentCommand) -> CompactionOptions:
         anchor = _anchor(found, asked.command, asked.line)
         return resolved_options(asked.command, _as_session(found), self._workplace.settings().conversation, anchor)
-
-    def _models(self) -> Models:
-        models = self._workplace.choose_models()
-        if isinstance(models, ModelFailure):
-            failure_type = "model_error" if models.type == "context_too_long" else models.type
-            raise LithifyError(failure_type, models.message, retryable=models.retryable)
-        return models
 
 
 def _planned(found: Found, options: CompactionOptions) -> Plan | Noop:

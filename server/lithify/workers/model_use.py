@@ -9,6 +9,7 @@ from typing import Any
 
 from lithify.core.messages import tokens_of_bytes, utf8_length
 from lithify.core.model_calls import PENDING, ModelCall, ModelFailure, ModelReply, ModelRequest
+from lithify.core.outcomes import LithifyError
 from lithify.core.settings import Settings
 from lithify.workers.ports import Model, Models, Store
 
@@ -30,6 +31,14 @@ async def ask_first(models: Models, request: ModelRequest, ask_one: AskOne | Non
     if said is None:
         raise ValueError("no model was named")
     return said
+
+
+def required(models: Models | ModelFailure) -> Models:
+    """The models that a user's compaction asks. Raises LithifyError where there are none."""
+    if isinstance(models, ModelFailure):
+        failure_type = "model_error" if models.type == "context_too_long" else models.type
+        raise LithifyError(failure_type, models.message, retryable=models.retryable)
+    return models
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from lithify.core.settings import Settings
 from lithify.prompt_files.templates import ConversationPrompt
 from lithify.workers import conversation
 from lithify.workers.drafts import Draft, Drafts
-from lithify.workers.model_use import Ledger, RunOnStorage
+from lithify.workers.model_use import Ledger, RunOnStorage, required
 from lithify.workers.ports import Models, Store
 from lithify.workers.sessions import SessionKeeper
 
@@ -147,7 +147,8 @@ class SessionCompactor:
         options = self._options(read, command)
         if isinstance(planned := conversation.plan(read.messages, options), Noop):
             return planned
-        summarised = await conversation.summarise(read.messages, options, self._workshop(), self._models(), progress)
+        models = required(self._choose_models())
+        summarised = await conversation.summarise(read.messages, options, self._workshop(), models, progress)
         if isinstance(summarised, Noop):
             return summarised
         return Draft(self._new_id(), session_id, read.messages, options.exact, summarised, read.characters)
@@ -168,13 +169,6 @@ class SessionCompactor:
         if command.up_to_id is not None:
             anchor = _index_of(read.messages, command.up_to_id, read.info.session_id)
         return resolved_options(command, read.info, self._settings().conversation, anchor)
-
-    def _models(self) -> Models:
-        models = self._choose_models()
-        if isinstance(models, ModelFailure):
-            failure_type = "model_error" if models.type == "context_too_long" else models.type
-            raise LithifyError(failure_type, models.message, retryable=models.retryable)
-        return models
 
     async def _apply(self, draft: Draft) -> Compacted:
         compaction_id = self._new_id()
