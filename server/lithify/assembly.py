@@ -204,7 +204,7 @@ class Lithify:
         records = DocumentRecords(self.storage.run)
         workplace = Workplace(settings, self.choose_models, find_prompt, Ledger(self.storage.run, now), new_id)
         writer = DocumentWriter(places, records, MARKS, lambda: settings().conversation.keep_originals)
-        undoer = DocumentUndoer(places, records, MARKS)
+        undoer = DocumentUndoer(places, records)
         return DocumentCompactor(places, writer, undoer, self.compactor.drafts, workplace)
 
     async def watch(self) -> None:

@@ -246,7 +246,11 @@ def test_a_claude_code_whose_start_looks_later_because_a_clock_was_set_is_a_reas
 
 
 @pytest.mark.parametrize(
-    "told", ["", "{half", "[]", '{"pid": "x", "sessionId": 1}', '{"pid": -1, "sessionId": "ID"}', '{"pid": 1e99}']
+    "told",
+    [
+        *("", "{half", "[]", '{"pid": "x", "sessionId": 1}', '{"pid": 1e99}'),
+        *('{"pid": -1, "sessionId": "ID"}', '{"pid": true, "sessionId": "ID"}', '{"pid": 1.0, "sessionId": "ID"}'),
+    ],
 )
 def test_a_file_of_claude_code_that_tells_nothing_is_no_reason(home: AgentHome, told: str) -> None:
     path = home.claude_code()
@@ -376,3 +380,31 @@ def test_what_another_process_of_ours_wrote_last_does_not_look_used_where_that_i
         assert told is None
     os.utime(file.path)
     assert reason(Path(file.path), agent) is not None
+
+
+APPENDING = """
+import os, sys
+from pathlib import Path
+from lithify.storage.session_files import SessionFiles
+path, name = sys.argv[1:]
+files, before = SessionFiles(Path(os.environ["HOME"]) / "data", os.environ), Path(path).read_bytes()
+if name == "gemini":
+    done = files.append(path, before, b"{}\\n", format_name=name, backup_id=None)
+else:
+    done = files.rewrite(path, before, before + b"{}\\n", format_name=name, rotates=True)
+print(type(done).__name__, files.held(path, name))
+"""
+
+
+@pytest.mark.parametrize("agent", ["gemini", "kimi-cli"])
+def test_a_session_that_lithify_has_just_written_can_be_written_again_by_another_process(
+    home: AgentHome, agent: str
+) -> None:
+    path: Path = getattr(home, agent.replace("-", "_"))()
+    arguments = [sys.executable, "-c", APPENDING, str(path), FORMATS[agent]]
+    told = [subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60).stdout for _ in range(2)]
+    assert told == ["Written None\n"] * 2
+    with path.open("a") as file:
+        file.write("{}\n")
+    refused = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert refused.startswith("Held This session was written ")

@@ -42,7 +42,7 @@ class DocumentBench:
             lambda: f"00000000-0000-4000-8000-{next(numbers):012}",
         )
         self.writer = DocumentWriter(self.places, self.records, marks, lambda: self.keep_originals)
-        self.undoer = DocumentUndoer(self.places, self.records, marks)
+        self.undoer = DocumentUndoer(self.places, self.records)
         self.broken: Callable[[], None] = lambda: None
         """What happens before each job of the data folder."""
 

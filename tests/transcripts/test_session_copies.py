@@ -17,15 +17,60 @@ NUMBERS = count()
 STAMP = Stamp("2026-12-01T00:00:00.000Z", lambda: f"00000000-0000-4000-8000-{next(NUMBERS):012}")
 
 
-@pytest.mark.parametrize("key", ["sessionId", "session_id", "thread_id", "id"])
-def test_the_id_of_a_session_is_another_wherever_a_key_holds_it(key: str) -> None:
-    line = f'{{"{key}" : "{OLD}", "x": {{"{key}":"{OLD}"}}}}\n'
-    assert with_id(line, OLD, NEW) == line.replace(OLD, NEW)
+@pytest.mark.parametrize(
+    ("format_name", "line"),
+    [
+        ("claude-code", '{"type":"mode", "sessionId" : "%s"}'),
+        ("gemini", '{"sessionId":"%s","projectHash":"shop"}'),
+        ("gemini", '{"$set":{"lastUpdated":"x", "sessionId":"%s"}}'),
+        ("codex", '{"type":"session_meta","payload":{"session_id":"%s","forked_from_id":"x"}}'),
+        ("codex", '{"type":"session_meta","payload":{"id":"%s"}}'),
+        ("codex", '{"payload":{"thread_id":"%s"},"type":"event_msg"}'),
+        ("kimi-code", '{"type":"metadata","sessionId":"%s"}'),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
+def test_the_id_of_a_session_is_another_where_a_record_says_whose_it_is(
+    format_name: str, line: str, ending: str
+) -> None:
+    told = with_id((line % OLD + ending).encode(), format_name, OLD, NEW)
+    assert told == (line % NEW + ending).encode()
 
 
-def test_what_is_said_of_the_id_stays_as_it_is() -> None:
-    said = json.dumps({"content": json.dumps({"sessionId": OLD}), "text": OLD, "path": f"/x/{OLD}"}, indent=1)
-    assert with_id(said, OLD, NEW) == said
+NAMED = f'{{"sessionId": "{OLD}", "session_id":"{OLD}", "id":"{OLD}", "thread_id" :"{OLD}"}}'
+
+
+@pytest.mark.parametrize("format_name", ["claude-code", "codex", "gemini", "kimi-code"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","input":%s}]}}',
+        '{"type":"response_item","payload":{"type":"function_call","id":"i","arguments":%s}}',
+        '{"type":"compacted","payload":{"replacement_history":[%s],"id":"i"}}',
+        '{"type":"event_msg","payload":{"item":%s}}',
+        '{"id":"1","type":"gemini","toolCalls":[{"args":%s}]}',
+        '{"$set":{"messages":[%s]}}',
+        '{"type":"context.append_loop_event","event":{"args":%s}}',
+        '{"forkedFrom":%s,"payload":{"git":%s}}',
+        "%s, %s",
+        '{"broken": %s',
+    ],
+)
+def test_what_is_said_of_the_id_or_handed_to_a_tool_stays_byte_for_byte(format_name: str, line: str) -> None:
+    said = line.replace("%s", NAMED).encode()
+    assert with_id(said, format_name, OLD, NEW) == said
+
+
+def test_a_session_that_was_forked_still_names_the_one_it_was_forked_from() -> None:
+    fork = '{"type":"session_meta","payload":{"id":"%s","forked_from_id":"%s"}}\n'
+    records = fork % (OLD, "parent") + fork % ("parent", OLD)
+    after = with_id(records.encode(), "codex", OLD, NEW).decode()
+    assert after == fork % (NEW, "parent") + fork % ("parent", OLD)
+
+
+def test_bytes_that_are_no_text_stay() -> None:
+    torn = f'{{"sessionId":"{OLD}","text":"\u4e2d'.encode()[:-1]
+    assert with_id(b"\xff\n" + torn, "claude-code", OLD, NEW) == b"\xff\n" + torn
 
 
 def common(message: str) -> dict[str, str]:
@@ -77,6 +122,18 @@ def test_opencode_loads_of_the_copy_what_it_loads_of_the_first() -> None:
     assert opencode.recognise(copied, "")
     sent = [[part.get("text") for part in one["parts"]] for one in opencode_loader.load(copied.encode())]
     assert sent == [[part.get("text") for part in one["parts"]] for one in opencode_loader.load(export().encode())]
+
+
+def test_what_is_said_in_opencode_of_an_id_or_handed_to_a_tool_stays() -> None:
+    told = json.loads(export())
+    tool = {"type": "tool", "state": {"input": {"sessionID": "ses_old", "id": "msg_000000000001a"}}}
+    said = [{**common("msg_000000000001a"), "id": "prt_0", "text": "ses_old", "type": "text"}]
+    told["messages"][0]["parts"] = [*said, {**common("msg_000000000001a"), "id": "prt_1", **tool}]
+    told["info"]["revert"] = {"messageID": "msg_000000000001b"}
+    after = json.loads(opencode_copy(json.dumps(told), STAMP)[0])
+    text, call = after["messages"][0]["parts"]
+    assert (text["text"], call["state"]) == ("ses_old", tool["state"])
+    assert after["info"]["revert"] == {"messageID": after["messages"][1]["info"]["id"]}
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"info": {"id": 3}}'])

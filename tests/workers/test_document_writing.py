@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -228,6 +229,23 @@ def test_where_no_originals_are_kept_there_is_neither_text_nor_backup(bench: Doc
     assert (done.backup, kept.kept, kept.changes, backups(bench)) == (None, False, (), [])
 
 
+def test_a_compaction_that_kept_nothing_is_not_among_those_that_could_be_undone(
+    bench: DocumentBench, file: Path
+) -> None:
+    bench.keep_originals = False
+    bench.compact(file, 4)
+    assert (asyncio.run(bench.undoer.known(str(file))), bench.failure(file)) == ([], "unknown_compaction")
+
+
+def test_a_backup_that_cannot_be_kept_is_what_the_sentence_names(bench: DocumentBench, file: Path) -> None:
+    bench.data_dir.mkdir()
+    (bench.data_dir / "backups").write_text("in the way")
+    before = file.read_bytes()
+    with pytest.raises(LithifyError, match=r"its backup cannot be kept in the data folder, .*backups") as told:
+        bench.compact(file, 4)
+    assert (told.value.type, file.read_bytes()) == ("storage_failed", before)
+
+
 def test_an_undone_compaction_keeps_no_text(bench: DocumentBench, file: Path) -> None:
     bench.compact(file, 4)
     bench.undo(file)
@@ -240,7 +258,8 @@ def test_a_file_that_is_rewritten_is_no_append(bench: DocumentBench, tmp_path: P
     chat.write_text(TEXT, encoding="utf-8")
     with calls_noted() as noted:
         bench.compact(chat, 5)
-    assert [name for name, _ in noted if name == "write"] == []
+    notes = [json.loads(arguments[1]) for name, arguments in noted if name == "write"]
+    assert [one["name"] for note in notes for one in note] == ["chat.jsonl.bak"] * 2
     assert (chat.with_name("chat.jsonl.bak").read_text(encoding="utf-8"), backups(bench)) == (TEXT, [])
     bench.undo(chat)
     assert chat.read_text(encoding="utf-8") == TEXT

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import count
+from uuid import UUID
 
 from lithify.core.outcomes import LithifyError
 
@@ -65,6 +68,18 @@ def text_in_front(compaction: DocumentCompaction, text: str) -> str | None:
     return text[: added.offset] if text.startswith(added.inserted, added.offset) else None
 
 
+def restored_ids(compaction: DocumentCompaction) -> Callable[[], str]:
+    """What gives UUIDs (version 4 by their form) to a session that is restored from a compaction: the same ones in the
+    same order each time, so that of two who do it at once, or after one that was killed, both make the same one."""
+    numbers = count()
+
+    def new() -> str:
+        seed = f"{compaction.document}\0{compaction.compaction_id}\0{next(numbers)}"
+        return str(UUID(bytes=sha256(seed.encode(errors="surrogatepass")).digest()[:16], version=4))
+
+    return new
+
+
 def is_last_write(compaction: DocumentCompaction, text: str) -> bool:
     """Whether a text is just what a compaction made of it, so that nobody has written since."""
     return compaction.certain and _is_just_written(compaction, text)
@@ -88,23 +103,39 @@ def to_undo(
     The newest that the text holds by default. The text is None where it cannot be taken back from this text. One that
     is not certain counts only where the text holds it. Raises LithifyError `unknown_compaction`.
     """
-    standing = [one for one in kept if not _is_away(one, text)]
+    there = standing(kept, text)
     for compaction in kept:
         if compaction_id not in (None, compaction.compaction_id):
             continue
-        if compaction not in standing:
+        if compaction not in there:
             if compaction_id is None:
                 continue
-            raise _unknown(f"compaction {compaction_id} of {title} was undone already, or was never written")
+            became = "was undone already" if compaction.certain else "was never written"
+            raise _unknown(f"compaction {compaction_id} of {title} {became}")
         if not compaction.kept:
             named = compaction.compaction_id
             raise _unknown(
                 f"compaction {named} of {title} kept no originals, because conversation.keepOriginals was off; the "
                 "editor's own undo, or a backup of yours, may have them"
             )
-        return compaction, text_before(compaction, text) if _is_told_apart(compaction, standing, text) else None
-    named = f"compaction {compaction_id}" if compaction_id else "compaction that could be undone"
-    raise _unknown(f"{title} has no {named}; only the newest ones of each document are kept")
+        return compaction, text_before(compaction, text) if _is_told_apart(compaction, there, text) else None
+    raise _unknown(_nothing_to_undo(kept, compaction_id, title))
+
+
+def standing(kept: Sequence[DocumentCompaction], text: str) -> list[DocumentCompaction]:
+    """Those of a document's compactions that a text holds, in their order."""
+    return [one for one in kept if not _is_away(one, text)]
+
+
+def _nothing_to_undo(kept: Sequence[DocumentCompaction], compaction_id: str | None, title: str) -> str:
+    made = [one for one in kept if one.certain]
+    if compaction_id is not None and made:
+        return f"{title} has no compaction {compaction_id}; only the newest ones of each document are kept"
+    if made:
+        return f"{title} has no compaction that could be undone: what Lithify compacted there was undone already"
+    return (
+        f"{title} has no compaction that could be undone: as far as the data folder knows, Lithify never compacted it"
+    )
 
 
 def _is_away(compaction: DocumentCompaction, text: str) -> bool:

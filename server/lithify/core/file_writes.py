@@ -27,4 +27,13 @@ class Held:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """Somebody may write behind its end at any moment, so that nothing was cut off. `reason` is one sentence that says
+    who, and what to do."""
+
+    reason: str
+
+
 FileWrite: TypeAlias = Written | Changed | Held
+FileCut: TypeAlias = Written | Changed | Held | InUse

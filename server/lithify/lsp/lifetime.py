@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
+from lithify.storage.running import is_running
+
 POLL_SECONDS = 0.5
 
 
@@ -19,7 +21,7 @@ async def wait_for_exit(process_id: int) -> None:
             pass
         else:
             return
-    while _alive(process_id):  # noqa: ASYNC110 - nothing tells us; looking is all there is
+    while is_running(process_id):  # noqa: ASYNC110 - nothing tells us; looking is all there is
         await asyncio.sleep(POLL_SECONDS)
 
 
@@ -33,29 +35,3 @@ async def _wait_on_pidfd(process_id: int) -> None:
     finally:
         loop.remove_reader(descriptor)
         os.close(descriptor)
-
-
-def _alive(process_id: int) -> bool:
-    if os.name == "nt":
-        return _alive_on_windows(process_id)
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _alive_on_windows(process_id: int) -> bool:
-    import ctypes
-
-    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-    synchronize, timed_out = 0x0010_0000, 0x102
-    handle = kernel.OpenProcess(synchronize, False, process_id)
-    if not handle:
-        return False
-    try:
-        return bool(kernel.WaitForSingleObject(handle, 0) == timed_out)
-    finally:
-        kernel.CloseHandle(handle)

@@ -3,6 +3,9 @@
 Such a file only ever grows, and its owner reads it line by line. So all new bytes go in with one write in append mode:
 a process that is killed before it leaves the file as it was, one that is killed after it leaves it whole. What came in
 between, or stands there in another way than was meant, is found by reading the file again by its name.
+
+Nothing asks the system to cut a file off "if it still ends here". So while an end is cut off, nobody else can open the
+file (`storage.leases`). Where the system cannot do that, its length is looked at just before the cut.
 """
 
 from __future__ import annotations
@@ -12,7 +15,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from lithify.core.file_writes import Changed, InUse, Written
 from lithify.storage import system
+from lithify.storage.leases import sole_use
+
+CHANGED = Changed("another program wrote the file meanwhile")
+_OPEN = InUse("Another program has it open and may write into it; end that, then try again.")
 
 
 def append(path: Path, before: bytes, addition: bytes) -> bool:
@@ -38,17 +46,28 @@ def append(path: Path, before: bytes, addition: bytes) -> bool:
         os.close(descriptor)
 
 
-def cut(path: Path, before: bytes, length: int) -> bool:
-    """Cuts a file that holds `before` off at a length; whether it held that. Raises OSError."""
+def cut(path: Path, before: bytes, length: int) -> Written | Changed | InUse:
+    """Cuts a file that holds `before` off at a length, while nobody else has it open. Raises OSError."""
     descriptor = system.open_file(path, os.O_RDWR)
     try:
-        if system.read(path) != before or os.fstat(descriptor).st_size != len(before):
-            return False
-        system.truncate(descriptor, length)
+        with sole_use(descriptor) as alone:
+            if alone is False:
+                return _OPEN
+            if not _is_same_file(descriptor, path) or not _truncated(descriptor, before, length):
+                return CHANGED
         system.fsync(descriptor)
-        return _is_same_file(descriptor, path) and system.read(path).startswith(before[:length])
+        stands = _is_same_file(descriptor, path) and system.read(path).startswith(before[:length])
+        return Written() if stands else CHANGED
     finally:
         os.close(descriptor)
+
+
+def _truncated(descriptor: int, before: bytes, length: int) -> bool:
+    """Cuts a file that is open off at a length, if it holds `before` and nothing more at the very last look."""
+    if system.read_open(descriptor) != before or os.fstat(descriptor).st_size != len(before):
+        return False
+    system.truncate(descriptor, length)
+    return True
 
 
 def _write(descriptor: int, addition: bytes) -> None:
@@ -61,11 +80,12 @@ def _take_back(descriptor: int, path: Path, before: bytes, addition: bytes) -> N
     """Cuts off what an append left at a file's end, whole or in part. Raises OSError where something follows it."""
     if not _is_same_file(descriptor, path):
         return  # whoever put another file in its place did not take ours over
-    found = system.read(path)
-    left = _left_of(found, before, addition)
-    if left is None or os.fstat(descriptor).st_size != len(found):
-        raise OSError(errno.EBUSY, f"another program wrote behind what was appended, {len(addition)} bytes stay in it")
-    system.truncate(descriptor, len(found) - left)
+    with sole_use(descriptor):
+        found = system.read_open(descriptor)
+        left = _left_of(found, before, addition)
+        if left is None or not _truncated(descriptor, found, len(found) - left):
+            told = f"another program wrote behind what was appended, {len(addition)} bytes stay in it"
+            raise OSError(errno.EBUSY, told)
     system.fsync(descriptor)
 
 

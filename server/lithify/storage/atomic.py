@@ -15,12 +15,14 @@ _PRIVATE = 0o600
 _AS_THE_USER_HAS_IT = 0o666
 
 
-def write_new(path: Path, data: bytes) -> None:
+def write_new(path: Path, data: bytes, temporary: Path | None = None, *, private: bool = False) -> None:
     """A new file with these bytes, on the disk when this returns; never a part of them under this name.
 
-    Raises FileExistsError, and OSError where it cannot be written; then nothing is left behind.
+    Till then they lie under a `temporary` name beside it. `private`: for the user alone. Raises FileExistsError, and
+    OSError where it cannot be written; then nothing is left behind.
     """
-    written = _written_beside(path, data, _AS_THE_USER_HAS_IT)
+    written = temporary or file_beside(path)
+    _write(written, data, _PRIVATE if private else _AS_THE_USER_HAS_IT)
     try:
         _place_new(written, path)
     finally:
@@ -28,14 +30,16 @@ def write_new(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
-def replace_with_backup(path: Path, data: bytes, backup_path: Path) -> None:
+def replace_with_backup(path: Path, data: bytes, backup_path: Path, temporary: Path | None = None) -> None:
     """These bytes in place of the file's, which stay under `backup_path`; rights and, where allowed, owner are kept.
 
     A symbolic link is followed, so that the file behind it is replaced. At any instant the old or the new bytes lie
-    under `path`. Raises FileExistsError when the backup's name is taken, and OSError; then nothing is changed.
+    under `path`, and till they are there the new ones under a `temporary` name beside it. Raises FileExistsError when
+    the backup's name is taken, and OSError; then nothing is changed.
     """
     path = path.resolve(strict=True)
-    written = _written_beside(path, data, _PRIVATE)
+    written = temporary or file_beside(path)
+    _write(written, data, _PRIVATE)
     try:
         _copy_rights(path, written)
         _place_new(path, backup_path)
@@ -50,8 +54,12 @@ def replace_with_backup(path: Path, data: bytes, backup_path: Path) -> None:
     sync_folder(path.parent)
 
 
-def _written_beside(path: Path, data: bytes, mode: int) -> Path:
-    written = path.parent / f".lithify-{secrets.token_hex(8)}.tmp"
+def file_beside(path: Path) -> Path:
+    """A name for a file that is not finished yet, in the folder of a file; no agent takes it for a session."""
+    return path.parent / f".lithify-{secrets.token_hex(8)}.tmp"
+
+
+def _write(written: Path, data: bytes, mode: int) -> None:
     descriptor = os.open(written, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -61,7 +69,6 @@ def _written_beside(path: Path, data: bytes, mode: int) -> Path:
     except BaseException:
         written.unlink(missing_ok=True)
         raise
-    return written
 
 
 def _place_new(source: Path, target: Path) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from itertools import chain, count
 from pathlib import Path
 
 
 def next_backup(path: Path) -> Path:
-    """`<name>.bak`, else `<name>.bak.1`, `.bak.2`, ...: the first that is free."""
-    numbered = (f"{path.name}.bak.{number}" for number in count(1))
-    names = map(path.with_name, chain([f"{path.name}.bak"], numbered))
-    return next(name for name in names if not _taken(name))
+    """`<name>.bak`, then `<name>.bak.1`, `.bak.2`, ...: the number after the highest there is."""
+    pattern = re.compile(rf"{re.escape(path.name)}\.bak(?:\.(\d+))?", re.DOTALL)
+    numbers = [int(found.group(1) or 0) for one in path.parent.iterdir() if (found := pattern.fullmatch(one.name))]
+    return path.with_name(f"{path.name}.bak.{max(numbers) + 1}" if numbers else f"{path.name}.bak")
 
 
 def next_rotation(path: Path) -> Path:
@@ -19,7 +18,3 @@ def next_rotation(path: Path) -> Path:
     pattern = re.compile(rf"{re.escape(path.stem)}_(\d+){re.escape(path.suffix)}")
     numbers = [int(found.group(1)) for one in path.parent.iterdir() if (found := pattern.fullmatch(one.name))]
     return path.with_name(f"{path.stem}_{max(numbers, default=0) + 1}{path.suffix}")
-
-
-def _taken(path: Path) -> bool:
-    return path.exists() or path.is_symlink()

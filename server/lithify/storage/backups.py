@@ -2,19 +2,23 @@
 lie in its own data folder: beside the file, its agent might take one for another session.
 
 `backups/<digest of the path>/<id of the compaction>.<name of the file>`, readable by the user alone, and
-`locks/<digest of the path>.lock`.
+`locks/<digest of the path>.lock`. Beside that, `<digest of the path>.written` tells the time and size of the file as
+Lithify wrote it last.
 """
 
 from __future__ import annotations
 
 import filecmp
 import hashlib
+import os
 from itertools import pairwise
 from pathlib import Path
 
 from lithify.storage import system
+from lithify.storage.backups_beside import BackupsBeside
 from lithify.storage.locks import FileLock
 from lithify.storage.paths import make_private_folder
+from lithify.storage.unfinished import Unfinished
 
 MOST_BACKUPS = 8
 """How many are kept of each file; the oldest go. A later one holds what an earlier one does, since the file grows."""
@@ -29,6 +33,7 @@ class Backups:
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER
         self._locks = data_dir / LOCKS_FOLDER
+        self.unfinished = Unfinished(data_dir)
 
     def place(self, path: Path, backup_id: str) -> Path:
         """Where the backup of that id lies, if it was made."""
@@ -37,6 +42,24 @@ class Backups:
     def lock(self, path: Path) -> FileLock:
         """The lock of a file, which whoever writes it holds."""
         return FileLock(self._locks / f"{self._of(path).name}.lock")
+
+    def beside(self, path: Path) -> BackupsBeside:
+        """The backups of a file that is rewritten: those lie beside it."""
+        return BackupsBeside(self._folder / f"{self._of(path).name}.beside")
+
+    def note_write(self, path: Path, size: int) -> None:
+        """Notes that a file is as Lithify has just written it, if it still has that size. Raises OSError."""
+        status = path.stat()
+        if status.st_size == size:
+            make_private_folder(self._locks)
+            self._written(path).write_text(_stamp(status), encoding="ascii")
+
+    def wrote_last(self, path: Path) -> bool:
+        """Whether a file is just as Lithify wrote it last, in whatever process; False where that cannot be told."""
+        try:
+            return self._written(path).read_text(encoding="ascii") == _stamp(path.stat())
+        except (OSError, ValueError):
+            return False
 
     def keep(self, path: Path, data: bytes, backup_id: str) -> Path:
         """Keeps what a file holds; on the disk when this returns. Ids sort by their time. Raises OSError."""
@@ -60,6 +83,13 @@ class Backups:
         """Lets a backup go, if there is one. Raises OSError."""
         system.delete_durably(self.place(path, backup_id))
 
+    def _written(self, path: Path) -> Path:
+        return self._locks / f"{self._of(path).name}.written"
+
     def _of(self, path: Path) -> Path:
         digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:32]
         return self._folder / digest
+
+
+def _stamp(status: os.stat_result) -> str:
+    return f"{status.st_mtime_ns} {status.st_size}"

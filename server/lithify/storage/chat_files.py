@@ -13,11 +13,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
-from lithify.core.file_writes import Changed, FileWrite, Held, Written
+from lithify.core.file_writes import FileCut, FileWrite, Held, InUse, Written
 from lithify.storage import appending
-from lithify.storage.atomic import replace_with_backup
+from lithify.storage.appending import CHANGED
+from lithify.storage.atomic import file_beside, replace_with_backup
 from lithify.storage.backup_names import next_backup, next_rotation
-from lithify.storage.backups import Backups
+from lithify.storage.backups import MOST_BACKUPS, Backups
 from lithify.storage.paths import require_file
 from lithify.storage.system import sync_folder
 
@@ -27,8 +28,15 @@ Guard: TypeAlias = Callable[[str, str, bool], AbstractContextManager[str | None]
 """For a path, the name of its format, and whether nobody but us wrote it last: None while the file may be written, else
 one sentence that says why not."""
 
+Writer: TypeAlias = Callable[[str, str, bool], str | None]
+"""For the same, who may write behind the end of a file at any moment, though it may be appended to: one sentence that
+says so, and what to do; None for nobody."""
+
 _WRITTEN = "Another window or command of Lithify writes it now; try again when that has ended."
-_CHANGED = Changed("another program wrote the file meanwhile")
+
+
+class NotKept(OSError):
+    """What a file holds could not be kept in the data folder, so the file was not written."""
 
 
 def unguarded(path: str, format_name: str, ours: bool) -> AbstractContextManager[str | None]:  # noqa: ARG001 - asks nothing
@@ -36,12 +44,17 @@ def unguarded(path: str, format_name: str, ours: bool) -> AbstractContextManager
     return nullcontext(None)
 
 
+def nobody(path: str, format_name: str, ours: bool) -> None:
+    """Nobody writes into any file."""
+
+
 class ChatFiles:
     """The files of the user, each named by its path."""
 
-    def __init__(self, backups: Backups, guard: Guard = unguarded) -> None:
+    def __init__(self, backups: Backups, guard: Guard = unguarded, writer: Writer = nobody) -> None:
         self._backups = backups
         self._guard = guard
+        self._writer = writer
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises OSError; ValueError for what no path can be."""
@@ -54,7 +67,8 @@ class ChatFiles:
 
     def held(self, path: str, format_name: str) -> str | None:
         """Why a file must not be written now; None where it may be."""
-        with self._guard(self.real(path), format_name, False) as reason:
+        real = self.real(path)
+        with self._guard(real, format_name, self._backups.wrote_last(Path(real))) as reason:
             return reason
 
     def backup(self, path: str, backup_id: str) -> str | None:
@@ -77,10 +91,16 @@ class ChatFiles:
             if reason is not None:
                 return Held(reason)
             if real.read_bytes() != before:
-                return _CHANGED
+                return CHANGED
             backup = next_rotation(real) if rotates else next_backup(real)
-            replace_with_backup(real, after, backup)
-            return Written(backup.name) if _is_all(backup, before) or not _put_back(backup, real, after) else _CHANGED
+            self._begin_rewrite(real, None if rotates else backup, before)
+            made = file_beside(real)
+            with self._backups.unfinished.noted(made):
+                replace_with_backup(real, after, backup, made)
+            if not _is_all(backup, before) and _put_back(backup, real, after):
+                return CHANGED
+            self._end_rewrite(real, len(after), rotates=rotates)
+            return Written(backup.name)
 
     def append(
         self, path: str, before: bytes, addition: bytes, *, format_name: str, backup_id: str | None
@@ -94,21 +114,59 @@ class ChatFiles:
         with self._alone(real) as reason:
             if reason is not None:
                 return Held(reason)
-            place = None if backup_id is None else str(self._backups.keep(real, before, backup_id))
-            with self._guard(str(real), format_name, False) as reason:
+            place = None if backup_id is None else self._kept(real, before, backup_id)
+            with self._guard(str(real), format_name, self._backups.wrote_last(real)) as reason:
                 done = reason is None and appending.append(real, before, addition)
+            if done:
+                self._note_write(real, len(before) + len(addition))
             if backup_id is not None:
                 self._settle_backup(real, backup_id, done=done)
-        return Written(place) if done else _CHANGED if reason is None else Held(reason)
+        return Written(place) if done else CHANGED if reason is None else Held(reason)
 
-    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str, ours: bool = False) -> FileWrite:
-        """The end of a file that holds `before` cut off, so that it holds `after`, with which it begins. Raises
-        OSError."""
+    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str, ours: bool = False) -> FileCut:
+        """The end of a file that holds `before` cut off, so that it holds `after`, with which it begins. `InUse` where
+        somebody may be about to write behind that. Raises OSError."""
         real = Path(path).resolve(strict=True)
         with self._free(real, format_name, ours) as reason:
             if reason is not None:
                 return Held(reason)
-            return Written() if appending.cut(real, before, len(after)) else _CHANGED
+            writer = self._writer(str(real), format_name, ours or self._backups.wrote_last(real))
+            done = appending.cut(real, before, len(after)) if writer is None else InUse(writer)
+            if isinstance(done, Written):
+                self._note_write(real, len(after))
+            return done
+
+    def _begin_rewrite(self, real: Path, backup: Path | None, before: bytes) -> None:
+        """What is done before: what killed processes have left goes, and a backup is noted that is to lie beside it."""
+        self._backups.unfinished.sweep()
+        if backup is not None:
+            try:
+                self._backups.beside(real).note(backup, before)
+            except OSError as error:
+                logger.warning("A backup of a chat file could not be noted, so that it stays for good: %s", error)
+
+    def _end_rewrite(self, real: Path, size: int, *, rotates: bool) -> None:
+        """What is done afterwards: kimi-cli's own old files stay, of our backups the oldest and the newest."""
+        self._note_write(real, size)
+        if not rotates:
+            try:
+                self._backups.beside(real).let_old_go(real.parent, MOST_BACKUPS)
+            except OSError as error:
+                logger.warning("Old backups of a chat file could not be let go: %s", error)
+
+    def _note_write(self, real: Path, size: int) -> None:
+        try:
+            self._backups.note_write(real, size)
+        except OSError as error:
+            logger.warning("It could not be noted that Lithify wrote a chat file: %s", error)
+
+    def _kept(self, real: Path, before: bytes, backup_id: str) -> str:
+        try:
+            return str(self._backups.keep(real, before, backup_id))
+        except OSError as error:
+            why = error.strerror or str(error)
+            told = f"its backup cannot be kept in the data folder, {self._backups.place(real, backup_id)}: {why}"
+            raise NotKept(error.errno, told) from error
 
     def _settle_backup(self, real: Path, backup_id: str, *, done: bool) -> None:
         """Of a write that did not come about nothing is kept; of one that did, the older ones go by and by."""
@@ -127,7 +185,7 @@ class ChatFiles:
             if busy is not None:
                 yield busy
                 return
-            with self._guard(str(real), format_name, ours) as reason:
+            with self._guard(str(real), format_name, ours or self._backups.wrote_last(real)) as reason:
                 yield reason
 
     @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from lithify.core.agent_sessions import in_agent
 from lithify.core.file_writes import FileWrite
-from lithify.storage.agent_sessions import guards
+from lithify.storage.agent_sessions import catalogue, guards
 from lithify.storage.agent_sessions.opencode_sessions import OpencodeSessions
 from lithify.storage.agent_sessions.restoring import restored
 from lithify.storage.backups import Backups
@@ -22,7 +23,7 @@ class SessionFiles(ChatFiles):
 
     def __init__(self, data_dir: Path, environment: Mapping[str, str], guard: Guard = guards.hold) -> None:
         backups = Backups(data_dir)
-        super().__init__(backups, guard)
+        super().__init__(backups, guard, guards.writer)
         self._environment = environment
         self._opencode = OpencodeSessions(environment, backups)
 
@@ -38,6 +39,11 @@ class SessionFiles(ChatFiles):
         """Why a session must not be written now; None where it may be. A running opencode takes up what is imported."""
         return None if in_agent(path) else super().held(path, format_name)
 
+    def unseen(self, path: str, text: str, format_name: str) -> str | None:
+        """Why a file that holds this text can only be read: a version of its agent wrote it that Lithify was not seen
+        with. None where it may be written."""
+        return catalogue.unseen_version(path, text, format_name, self._environment)
+
     def backup(self, path: str, backup_id: str) -> str | None:
         """Where the backup of that id lies; None where there is none, or no longer."""
         if not in_agent(path):
@@ -50,9 +56,14 @@ class SessionFiles(ChatFiles):
         return self._opencode.add(path, before, after, backup_id)
 
     def restore(self, path: str, data: bytes, format_name: str, stamp: Stamp) -> str | None:
-        """A new session that holds what a session once held; its URI. None where that cannot be done safely. Raises
-        OSError."""
+        """A new session that holds what a session once held; its URI. It is named by the `stamp`: with the same one it
+        is the same session, as it is by then. None where that cannot be done safely. Raises OSError."""
         if in_agent(path):
             return self._opencode.restore(path, data, stamp)
-        made = restored(os.path.realpath(path), data, format_name, self._environment, stamp.new_uuid())
+        real = os.path.realpath(path)
+        with self._alone(Path(real)) as reason:
+            if reason is not None:
+                raise BlockingIOError(errno.EAGAIN, reason)
+            self._backups.unfinished.sweep()
+            made = restored(real, data, format_name, self._environment, stamp.new_uuid(), self._backups.unfinished)
         return None if made is None else made.as_uri()

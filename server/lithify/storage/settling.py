@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lithify.core.entries import Entry, Line, entry_line
 from lithify.core.events import storable_json
-from lithify.core.privacy import scrub_body
+from lithify.core.privacy import may_hold_tag, scrub_body
 from lithify.storage.buffer import Stamp
 from lithify.storage.database import transaction
 from lithify.storage.event_rows import EventRows
@@ -88,7 +88,7 @@ def judge(
 
 def _scrubbed(line: Line) -> Line:
     """A line without its private spans, where it has any: our own lines have none, but one may be copied in."""
-    if line.entry is None:
+    if line.entry is None or not may_hold_tag(line.data.decode(errors="replace")):
         return line
     try:
         body = scrub_body(line.entry.body)

@@ -113,6 +113,13 @@ def read(path: Path) -> bytes:
         return file.read()
 
 
+def read_open(descriptor: int) -> bytes:
+    """All bytes of a file that is open."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        return file.read()
+
+
 def write(descriptor: int, data: bytes) -> int:
     """`os.write`."""
     return os.write(descriptor, data)

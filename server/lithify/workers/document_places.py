@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from lithify.core.agent_sessions import in_agent
-from lithify.core.file_writes import Changed, FileWrite, Held, Written
+from lithify.core.file_writes import Changed, FileCut, FileWrite, Held, InUse, Written
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts import kimi_context
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import Stamp
 from lithify.transcripts.reading import Reading, read_again
 from lithify.transcripts.text_edits import TextEdit, smallest_edit
+from lithify.transcripts.undecodable import decoded, encoded, unreadable_line
 
 T = TypeVar("T")
 
@@ -29,8 +30,8 @@ class OpenText(Protocol):
     def version(self) -> int: ...
     @property
     def lines(self) -> Lines: ...
-    async def reading(self) -> Reading | None:
-        """The text as a transcript; None for one that is none."""
+    async def read(self) -> tuple[OpenText, Reading | None]:
+        """It, or a later version that was read in its place, as a transcript; None for a text that is none."""
 
 
 class Desk(Protocol):
@@ -44,7 +45,8 @@ class Desk(Protocol):
         """Raises LithifyError where the editor takes no edits at all."""
 
     async def edit(self, document: OpenText, edit: TextEdit, label: str) -> str | None:
-        """Has the editor change a document; None when it did, else why it did not. `label` names the action."""
+        """Has the editor change a document; None when it did, else why it did not. `label` names the action. Raises
+        LithifyError `stale` where the edit met other text than was meant."""
 
 
 class Files(Protocol):
@@ -53,6 +55,7 @@ class Files(Protocol):
     def read(self, path: str) -> bytes: ...
     def real(self, path: str) -> str: ...
     def held(self, path: str, format_name: str) -> str | None: ...
+    def unseen(self, path: str, text: str, format_name: str) -> str | None: ...
     def backup(self, path: str, backup_id: str) -> str | None: ...
     def rewrite(
         self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool, ours: bool = False
@@ -60,7 +63,7 @@ class Files(Protocol):
     def append(
         self, path: str, before: bytes, addition: bytes, *, format_name: str, backup_id: str | None
     ) -> FileWrite: ...
-    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str, ours: bool = False) -> FileWrite: ...
+    def cut(self, path: str, before: bytes, after: bytes, *, format_name: str, ours: bool = False) -> FileCut: ...
     def add(self, path: str, before: bytes, after: bytes, *, backup_id: str | None) -> FileWrite: ...
     def restore(self, path: str, data: bytes, format_name: str, stamp: Stamp) -> str | None: ...
 
@@ -137,8 +140,8 @@ class Places:
     async def find(self, uri: str, before: Found | None = None) -> Found:
         """The same of one that can be written; raises `unsupported_document` for any other too."""
         found = await self.look(uri, before)
-        if not found.reading.transcript.writable:
-            reason = found.reading.transcript.read_only_reason or "It is read-only."
+        reason = await self._read_only_reason(found)
+        if reason is not None:
             raise LithifyError("unsupported_document", f"{title(uri)} cannot be compacted. {reason}")
         if found.document is not None:
             self._desk.check_edits()
@@ -180,13 +183,15 @@ class Places:
             told = f"{title(uri)} could not be restored as a new session ({_reason(error)}); it is as it was"
             raise LithifyError("storage_failed", told) from None
 
-    async def write(self, found: FoundText, text: str, how: Writing) -> Written | Changed:
+    async def write(self, found: FoundText, text: str, how: Writing) -> Written | Changed | InUse:
         """Puts a text in the place of what was found; `Changed` where the editor, or somebody who wrote the file
-        meanwhile, did not let it. Raises LithifyError: `busy`, `storage_failed`."""
+        meanwhile, did not let it, `InUse` where an end was to be cut off and somebody may write on. Raises
+        LithifyError: `busy`, `storage_failed`, `stale` where the editor spoilt it."""
         if found.document is not None:
             if how.appended:
                 await self._check_free(found.uri, how.format_name)
-            refused = await self._desk.edit(found.document, smallest_edit(found.text, text), how.label)
+            edit = await asyncio.to_thread(smallest_edit, found.text, text)  # meanwhile the loop takes what was typed
+            refused = await self._desk.edit(found.document, edit, how.label)
             return Written() if refused is None else Changed(refused)
         try:
             outcome = await asyncio.to_thread(self._write_file, found, text, how)
@@ -200,8 +205,8 @@ class Places:
             raise _busy(found.uri, outcome.reason)
         return outcome
 
-    def _write_file(self, found: FoundText, text: str, how: Writing) -> FileWrite:
-        path, before, after, name = self.key(found.uri), found.data or b"", text.encode("utf-8"), how.format_name
+    def _write_file(self, found: FoundText, text: str, how: Writing) -> FileCut:
+        path, before, after, name = self.key(found.uri), found.data or b"", encoded(text), how.format_name
         if found.only_grows:
             return self._files.add(path, before, after, backup_id=how.backup_id)
         if not how.appended:
@@ -210,6 +215,14 @@ class Places:
         if len(after) < len(before):
             return self._files.cut(path, before, after, format_name=name, ours=how.ours)
         return self._files.append(path, before, after[len(before) :], format_name=name, backup_id=how.backup_id)
+
+    async def _read_only_reason(self, found: Found) -> str | None:
+        transcript, path = found.reading.transcript, self._path(found.uri)
+        if not transcript.writable:
+            return transcript.read_only_reason or "It is read-only."
+        if path is None or in_agent(found.uri):
+            return None
+        return await asyncio.to_thread(self._files.unseen, path, found.text, found.reading.format.name)
 
     def _path(self, uri: str) -> str | None:
         """What the disk knows a document by: a path, or the URI of a session that lies in no file."""
@@ -232,6 +245,7 @@ class Places:
         name = self.key(uri).replace("\\", "/").rpartition("/")[2]
         known = None if before is None else before.reading
         reading = await asyncio.to_thread(read_again, found.lines, name, known, self._format_of(uri))
+        await asyncio.to_thread(_check_readable, found, reading)
         return Found(uri=uri, lines=found.lines, data=found.data, reading=_transcript(uri, reading))
 
     async def _on_disk(self, uri: str) -> FoundText:
@@ -244,12 +258,7 @@ class Places:
             raise _unsupported(uri, "there is no such file; it may have been deleted or renamed") from None
         except (OSError, ValueError) as error:
             raise _unsupported(uri, f"it cannot be read ({_reason(error)})") from None
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise _unsupported(uri, f"it is not UTF-8 (line {line}); save it as UTF-8") from None
-        return FoundText(uri=uri, lines=Lines(text), data=data)
+        return FoundText(uri=uri, lines=Lines(decoded(data)), data=data)
 
 
 async def to_its_end(work: Callable[[], Awaitable[T]]) -> T:
@@ -271,9 +280,18 @@ def title(uri: str) -> str:
 
 
 async def _opened(uri: str, document: OpenText) -> Found:
-    reading = _transcript(uri, await document.reading())
+    newest, read = await document.read()
+    reading = _transcript(uri, read)
     await asyncio.to_thread(lambda: reading.outline.conversation)  # decodes a long one, beside the event loop
-    return Found(uri=uri, lines=document.lines, reading=reading, document=document)
+    return Found(uri=uri, lines=newest.lines, reading=reading, document=newest)
+
+
+def _check_readable(found: FoundText, reading: Reading | None) -> None:
+    """Raises LithifyError `unsupported_document` for messages that are not UTF-8; a line that is no record need not
+    be."""
+    messages = () if reading is None else reading.transcript.messages
+    if (line := unreadable_line(found.text, messages)) is not None:
+        raise _unsupported(found.uri, f"it is not UTF-8 (line {line}); save it as UTF-8")
 
 
 def _transcript(uri: str, reading: Reading | None) -> Reading:

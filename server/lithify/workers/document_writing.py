@@ -131,7 +131,7 @@ class DocumentWriter:
         try:
             outcome = await self._places.write(newest, made.text, how)
         except LithifyError as error:
-            if error.type == "busy":  # of a disk that failed it is not certain what it did
+            if error.type != "storage_failed":  # of a disk that failed it is not certain what it did
                 await self._records.forget(compaction_id)
             raise
         if isinstance(outcome, Written):
@@ -139,7 +139,7 @@ class DocumentWriter:
             return _Noted(outcome.backup, () if problem is None or not keeps else (_cannot_be_undone(problem),))
         if newest.document is None or not keeps:  # an editor may make an edit yet that it did not answer for
             await self._records.forget(compaction_id)
-        return outcome
+        return Changed(outcome.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Live guards: whether an agent has a session open now, and what holds it off while somebody writes into its file.
 
 What can be known differs. Codex holds a lock, which is taken here too. Claude Code says in a file which session each of
-its processes has open. kimi-code takes what is appended while it lives. Of Gemini CLI and kimi-cli it is known only who
-has the file open, how long ago it was written, and whether one of them runs in the project.
+its processes has open. kimi-code takes what is appended while it lives; where an end is to be cut off, it must not run.
+Of Gemini CLI and kimi-cli it is known only who has the file open, how long ago it was written, and whether one of them
+runs in the project.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from lithify.storage.agent_sessions.agent import Agent
 from lithify.storage.agent_sessions.folders import Walk, json_object, read_head
 from lithify.storage.agent_sessions.processes import Process, Program
 from lithify.storage.locks import FileLock
+from lithify.transcripts.chat_messages import whole
 
 RECENT_SECONDS = 10.0
 """A session that was written so lately may be in use, where nothing better tells."""
@@ -66,13 +68,29 @@ def hold(path: str, format_name: str, ours: bool = False) -> Guard:
         real = os.path.realpath(path)
     except ValueError:  # no path can be spelled so
         return nullcontext()
-    if ours and (stamp := _stamp(real)) is not None:
-        _ours[real] = stamp
+    _note_ours(real, ours=ours)
     guarded: tuple[Agent, ...] = (claude_code, codex, kimi_cli, gemini)
     for agent in guarded:
-        if agent.format_name == format_name and (place := _place_in(agent, real, environment)) is not None:
+        if agent.format_name == format_name and (place := place_in(agent, real, environment)) is not None:
             return _GUARDS[agent.name](place, real, environment)
     return nullcontext()
+
+
+def writer(path: str, format_name: str, ours: bool = False) -> str | None:
+    """Why kimi-code, which needs no guard while its sessions are appended to, may write into one at any moment: one
+    sentence that says what to do; None where it does not use the session. Of all others `hold` says it."""
+    environment = os.environ
+    if format_name != kimi_code.format_name:
+        return None
+    real = os.path.realpath(path)
+    if (place := place_in(kimi_code, real, environment)) is None:
+        return None
+    _note_ours(real, ours=ours)
+    if not processes.VISIBLE:
+        return "Whether kimi-code uses this session cannot be seen on this system."
+    project = kimi_code.project_of(Path(place))
+    reason = _if_open(real, kimi_code.title) or _if_recent(real, kimi_code.title)
+    return reason or _if_runs_in(project, kimi_code.name, kimi_code.title, environment)
 
 
 def live(files: Sequence[SessionFile], environment: Mapping[str, str]) -> list[bool | None]:
@@ -256,6 +274,11 @@ def _if_runs_in(project: str | None, agent: str, title: str, environment: Mappin
     return f"{where} and may use this session; end it there, then try again."
 
 
+def _note_ours(real: str, *, ours: bool) -> None:
+    if ours and (stamp := _stamp(real)) is not None:
+        _ours[real] = stamp
+
+
 def _is_ours(real: str) -> bool:
     return real in _ours and _ours[real] == _stamp(real)
 
@@ -279,8 +302,8 @@ def _claude_sessions(environment: Mapping[str, str]) -> dict[str, int] | None:
             told = json_object(read_head(path, _SMALL_BYTES))
         except OSError:
             continue
-        session_id, process_id = told.get("sessionId"), told.get("pid")
-        if not isinstance(session_id, str) or not isinstance(process_id, int):
+        session_id, process_id = told.get("sessionId"), whole(told.get("pid"))
+        if not isinstance(session_id, str) or process_id is None:
             continue
         if processes.is_alive(process_id, status.st_mtime + CLOCK_SECONDS, _PROGRAMS[claude_code.name]):
             found[session_id] = process_id
@@ -300,13 +323,14 @@ def _keeps_in(ours: Path, process: Process, folder: Callable[[Mapping[str, str]]
     return os.path.realpath(folder(told)) == os.path.realpath(ours)
 
 
-def _place_in(agent: Agent, real: str, environment: Mapping[str, str]) -> str | None:
+def place_in(agent: Agent, real: str, environment: Mapping[str, str]) -> str | None:
     """Where an agent finds a file among its sessions; None where it does not. A link below its folder leads there too:
     what is named after the session, and after its project, are the names that the agent sees."""
     try:
-        above = os.path.realpath(agent.folder(environment))
+        folder = agent.folder(environment)
+        above = os.path.realpath(folder)
         if real.startswith(above.rstrip(os.sep) + os.sep):
-            return real
+            return str(folder / os.path.relpath(real, above))
         found = agent.find(environment, Walk(agent.name))
         return next((one.path for one in found if os.path.realpath(one.path) == real), None)
     except RuntimeError:  # nobody has said where the home folder is

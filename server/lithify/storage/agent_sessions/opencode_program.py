@@ -62,12 +62,9 @@ class OpencodeProgram:
         """The session, as opencode spells it."""
         return self._run(["export", session_id], _folder(project))
 
-    def take_up(self, export: bytes, project: str) -> None:
-        """Imports an export. Of a session that is there, only messages are taken up that it has not."""
-        with tempfile.TemporaryDirectory(prefix="lithify-") as folder:  # for the user alone
-            path = Path(folder) / "session.json"
-            path.write_bytes(export)
-            self._run(["import", str(path)], _folder(project))
+    def take_up(self, export: Path, project: str) -> None:
+        """Imports the export in a file. Of a session that is there, only messages are taken up that it has not."""
+        self._run(["import", str(export)], _folder(project))
 
     def _run(self, arguments: list[str], folder: Path) -> bytes:
         """What it wrote. Its output goes to a file: into a pipe, programs of its kind may leave the end out."""

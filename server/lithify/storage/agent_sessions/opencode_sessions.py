@@ -7,6 +7,8 @@ exported once more, and compared with what was meant. opencode sees it at its ne
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from lithify.storage.agent_sessions import opencode
 from lithify.storage.agent_sessions.folders import Walk
 from lithify.storage.agent_sessions.opencode_program import OpencodeFailed, OpencodeProgram
 from lithify.storage.backups import Backups
+from lithify.storage.paths import make_private_folder
+from lithify.storage.unfinished import folder_beside
 from lithify.transcripts.model import Stamp
 from lithify.transcripts.session_copies import opencode_copy
 
@@ -46,7 +50,7 @@ class OpencodeSessions:
             return Changed("the session went on in opencode meanwhile")
         place = None if backup_id is None else str(self._backups.keep(_named(uri), before, backup_id))
         try:
-            self._program.take_up(after, project)
+            self._take_up(after, project)
             now = _messages(self._program.exported(session_id, project))
         except OSError as error:
             raise _uncertain(error, place) from error
@@ -59,16 +63,32 @@ class OpencodeSessions:
         return self._backups.place(_named(uri), backup_id)
 
     def restore(self, uri: str, export: bytes, stamp: Stamp) -> str:
-        """A session as it was exported, taken up as a new one; the URI of that."""
+        """A session as it was exported, taken up as a new one; the URI of that. With the same `stamp` it is the same
+        one, with what was said in it by then: opencode changes nothing that it has."""
         project = self._found(uri).project or ""
         self._program.check_version()
         copied, session_id = opencode_copy(export.decode(), stamp)
-        self._program.take_up(copied.encode(), project)
-        if _messages(self._program.exported(session_id, project)) != _messages(copied.encode()):
+        self._take_up(copied.encode(), project)
+        now = _messages(self._program.exported(session_id, project))
+        if any(now.get(key) != message for key, message in _messages(copied.encode()).items()):
             raise OpencodeFailed(f"opencode took up the session {session_id}, but it holds other messages than meant")
         return opencode.URI + session_id
 
+    def _take_up(self, export: bytes, project: str) -> None:
+        """Imports an export from a file for the user alone, which goes also when this process is killed."""
+        self._backups.unfinished.sweep()
+        made = folder_beside(Path(tempfile.gettempdir()) / "session.json")
+        with self._backups.unfinished.noted(made):
+            try:
+                make_private_folder(made)
+                (made / "session.json").write_bytes(export)
+                self._program.take_up(made / "session.json", project)
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+
     def _found(self, uri: str) -> SessionFile:
+        if not uri.startswith(opencode.URI):
+            raise OpencodeFailed(f"{uri[:60]!a} names no session: only opencode's have such URIs, all others a file")
         walk = Walk(opencode.name)
         found = next((one for one in opencode.find(self._environment, walk) if one.uri == uri), None)
         if found is not None:

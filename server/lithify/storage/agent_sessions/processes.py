@@ -6,12 +6,15 @@ On Linux all of it is in `/proc`. Elsewhere it is only known whether a process o
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from lithify.storage.running import is_running
 
 VISIBLE = sys.platform == "linux"
 """Whether processes can be looked at."""
@@ -35,6 +38,10 @@ _TICKS_AFTER_NAME = 19
 """Where the start time stands in `/proc/<id>/stat`, counted behind the name, which may hold blanks."""
 
 
+_PLAIN_NAME = re.compile(r"[\w.+@-]{1,64}")
+"""What the name of a program looks like: no code, and no title that a process gave itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Process:
     """A process of this user: its id, how it was called, and the folder it works in."""
@@ -45,8 +52,12 @@ class Process:
 
     @property
     def name(self) -> str:
-        """What runs, for people: the program, or what an interpreter was told to run."""
-        return (_programs(self.arguments) or ["a program"])[-1]
+        """What runs, for people: the program, or the script that an interpreter was told to run. Nothing else of how it
+        was called is told, since that may hold secrets: no code, no option, and no value of one."""
+        begins_with_option = self.arguments[1:2] and self.arguments[1].startswith("-")
+        called = _programs(self.arguments[:1] if begins_with_option else self.arguments[:2])
+        named = [one for one in called if _PLAIN_NAME.fullmatch(one)]
+        return named[-1] if named else "a program"
 
 
 def others() -> list[Process]:
@@ -88,7 +99,7 @@ def is_alive(process_id: int, before: float, program: Program) -> bool:
     One that began after `before` (seconds since the epoch) has the id of one that is gone, unless it runs that program:
     a clock that was set makes it look so too.
     """
-    if process_id <= 0 or not _runs(process_id):
+    if not is_running(process_id):
         return False
     began = _began(process_id)
     if began is None or began <= before:
@@ -172,32 +183,6 @@ def _bare_name(path: str) -> str:
     for ending in (".exe", ".js", ".mjs", ".cjs", ".py"):
         name = name.removesuffix(ending)
     return name
-
-
-def _runs(process_id: int) -> bool:
-    if os.name == "nt":
-        return _runs_on_windows(process_id)
-    try:
-        os.kill(process_id, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _runs_on_windows(process_id: int) -> bool:
-    import ctypes
-
-    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-    synchronize, timed_out = 0x0010_0000, 0x102
-    handle = kernel.OpenProcess(synchronize, False, process_id)
-    if not handle:
-        return False
-    try:
-        return bool(kernel.WaitForSingleObject(handle, 0) == timed_out)
-    finally:
-        kernel.CloseHandle(handle)
 
 
 def _began(process_id: int) -> float | None:
