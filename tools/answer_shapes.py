@@ -77,6 +77,7 @@ class ExtractionResult(Wire):
     method: str | None = None
     provider: str | None = None
     model: str | None = None
+    reason: Literal["nothing_waiting", "nothing_worth_keeping"] | None = None
     problem: str | None = None
 
 
@@ -214,6 +215,7 @@ class Undone(Wire):
     compaction_id: str
     revision: int | None = None
     messages: list[Message] | None = None
+    restored_uri: str | None = None
 
 
 class Discarded(Wire):
@@ -389,6 +391,7 @@ class InstructionsQuestion(Wire):
     """`lithify/askInstructions`: what the user wants a compaction to heed is asked for."""
 
     title: str
+    note: str | None = None
 
 
 class Instructions(Wire):

@@ -175,4 +175,6 @@ async def test_an_editor_that_cannot_ask_is_offered_no_instructions_any_more(sta
     asked = {"command": FULL, "arguments": [{"uri": uri}]}
     failure = await client.command_failure(ASKING, asked)
     assert (failure.type, "window/showMessageRequest" in failure.message) == ("cancelled", True)
+    (told,) = client.received("window/showMessage")
+    assert told["message"].startswith("This editor cannot ask for instructions, so nothing was changed")
     assert not any("with instructions" in one["title"] for one in await editor.actions(uri, 0))

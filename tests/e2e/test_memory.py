@@ -123,7 +123,7 @@ async def test_an_extraction_tells_events_records_what_is_left_and_by_what(start
 
 async def test_an_extraction_of_nothing_asks_no_model_and_names_no_method(fresh: Room) -> None:
     fresh.answerers[COMPLETE] = model = MemoryModel()
-    assert await extract(fresh) == {"extracted": 0, "records": 0, "remaining": 0}
+    assert await extract(fresh) == {"extracted": 0, "records": 0, "remaining": 0, "reason": "nothing_waiting"}
     assert model.questions == []
 
 
@@ -208,7 +208,7 @@ async def test_an_event_that_was_extracted_is_a_duplicate_after_a_restart_and_ex
     again = await start()
     again.answerers[COMPLETE] = model = MemoryModel()
     assert [one["status"] for one in await record(again, event)] == ["duplicate"]
-    assert await extract(again) == {"extracted": 0, "records": 0, "remaining": 0}
+    assert await extract(again) == {"extracted": 0, "records": 0, "remaining": 0, "reason": "nothing_waiting"}
     assert model.questions == []
 
 
@@ -348,6 +348,7 @@ async def test_a_skip_extracts_the_events_into_no_record(fresh: Room) -> None:
         "remaining": 0,
         "method": "model",
         "provider": "editor",
+        "reason": "nothing_worth_keeping",
     }
 
 

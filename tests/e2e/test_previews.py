@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from lithify.cli.compact_words import compacted
+from lithify.core.conversation import Plan, Range
 from tests.support.document_chat import CHAT, TEXT
 from tests.support.editor import Starter, conversation, open_session, session, settled
 from tests.support.raw_client import Json, RawClient, Refusal
@@ -36,7 +39,7 @@ async def test_the_preview_holds_the_estimate_and_all_that_would_be_sent(text_ed
         "* Messages: 5 of 6 are summarised, from 1 to 5; 2 are left",
         "* Size: 1.9k tokens before, about ",
         "* Requests: 1",
-        "* Model: the own one of the provider `editor`",
+        "* Model: the one that the editor chooses",
         "* The text goes to: the editor, which passes it to its own model",
         "* Prompt: ",
     ):
@@ -211,3 +214,27 @@ async def test_an_editor_that_shows_no_documents_is_told_where_the_preview_lies(
     shown = await text_editor.client.command(PREVIEW, {"uri": uri})
     (told,) = text_editor.client.received("window/showMessage")
     assert told == {"type": 3, "message": f"The preview of the compaction is in {path_of(shown['uri'])}"}
+
+
+WITH_SYSTEM = json_lines([{"role": "system", "content": "You are terse."}, *CHAT])
+
+
+async def test_lens_action_preview_result_and_command_line_count_the_same_messages(
+    text_editor: TextEditor, uri: str
+) -> None:
+    text_editor.open(uri, WITH_SYSTEM)
+    lens = (await text_editor.request("codeLens", uri))[-2]["command"]
+    actions = await text_editor.actions(uri, WITH_SYSTEM.index("Done"))
+    (preview,) = [one for one in actions if "Preview" in one["title"]]
+    shown = await text_editor.run(preview["command"])
+    done = await text_editor.run(lens)
+    assert lens["title"].startswith("Compact up to here: 5 messages, ")
+    assert actions[0]["title"].startswith("Compact up to here (5 messages, ")
+    assert preview["title"].startswith("Preview compaction up to here (5 messages, ")
+    which = "from 2 to 6 (message 1 is the system message and stays)"
+    assert f"\n* Messages: 5 of 7 are summarised, {which}; 3 are left\n" in shown["text"]
+    before, after = done["stats"]["messagesBefore"], done["stats"]["messagesAfter"]
+    assert (before, after, before - after + 1) == (7, 3, 5)
+    plan = Plan(Range(**done["range"]), Range(**done["requestedRange"]))
+    told = compacted([json.loads(line) for line in WITH_SYSTEM.splitlines()], plan)
+    assert told == "messages 2 to 6 (message 1 is the system message and stays)"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lithify.core.outcomes import LithifyError
+from lithify.lsp import desk
 from lithify.lsp.asking import ClientRequests
 from lithify.lsp.desk import EditorDesk
 from lithify.lsp.document_wire import ContentChange
@@ -24,8 +25,8 @@ class Open:
         self.sent: list[Any] = []
         self.documents = Documents()
         self.documents.open(URI, 1, "text")
-        asking = ClientRequests(self.sent.append)
-        self.desk = EditorDesk(self.documents, asking, lambda *path: capabilities.get(path[-1]), client_name)
+        self.asking = ClientRequests(self.sent.append)
+        self.desk = EditorDesk(self.documents, self.asking, lambda *path: capabilities.get(path[-1]), client_name)
 
 
 @pytest.mark.parametrize("change", ["typed", "closed"])
@@ -39,6 +40,14 @@ def test_an_edit_of_a_text_that_is_no_longer_the_newest_is_not_sent(change: str)
         opened.documents.close(URI)
     refused = asyncio.run(opened.desk.edit(document, TextEdit(0, 1, "x"), "Compact conversation"))
     assert refused == "the document was changed or closed meanwhile"
+    assert opened.sent == []
+
+
+def test_an_edit_that_changes_nothing_is_made_without_the_editor() -> None:
+    opened = Open()
+    document = opened.desk.find(URI)
+    assert document is not None
+    assert asyncio.run(opened.desk.edit(document, TextEdit(4, 4, ""), "Compact conversation")) is None
     assert opened.sent == []
 
 
@@ -80,3 +89,76 @@ def _edits_asked_of(client_name: str) -> list[tuple[int, int, str]]:
         (one["range"]["start"]["character"], one["range"]["end"]["character"], one["newText"])
         for one in asyncio.run(asked())
     ]
+
+
+# --- editors that take no versions ------------------------------------------------------------------------------
+
+
+CHAT = "one\ntwo\nthree\n"
+TWO = TextEdit(4, 8, "2\n")
+
+
+async def _outcome(answered: dict[str, Any], before: list[str], behind: list[str], **capabilities: Any) -> str | None:
+    """What an edit comes to: the texts that the editor tells before and behind its answer, one after the other."""
+    opened = Open(**capabilities)
+    opened.documents.open(URI, 1, CHAT)
+    document = opened.desk.find(URI)
+    assert document is not None
+    editing = asyncio.ensure_future(opened.desk.edit(document, TWO, "Compact conversation"))
+    while not opened.sent:
+        await asyncio.sleep(0)
+
+    def tell(texts: list[str]) -> None:
+        for text in texts:
+            newest = opened.desk.find(URI)
+            assert newest is not None
+            opened.documents.change(URI, newest.version + 1, [ContentChange(text=text)])
+
+    tell(before)
+    opened.asking.take_answer({"id": opened.sent[0]["id"], "result": answered})
+    await asyncio.sleep(0)
+    tell(behind)
+    return await editing
+
+
+def _failure(*told: Any, **capabilities: Any) -> LithifyError:
+    with pytest.raises(LithifyError) as raised:
+        asyncio.run(_outcome({"applied": True}, *told, **capabilities))
+    return raised.value
+
+
+MADE, TYPED, SPOILT = "one\n2\nthree\n", "new\none\ntwo\nthree\n", "new\n2\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [([MADE], []), ([], [MADE]), (["one\ntwo\nthree!\n"], ["one\n2\nthree!\n"]), ([MADE, f"{MADE}more"], [])],
+    ids=["told first", "told later", "typed behind the range", "typed afterwards"],
+)
+def test_an_edit_without_a_version_that_was_made_as_it_was_meant_is_one(before: list[str], behind: list[str]) -> None:
+    assert asyncio.run(_outcome({"applied": True}, before, behind)) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [([TYPED, SPOILT], []), ([TYPED], [SPOILT]), ([], [SPOILT]), (["one\ntwo!\nthree\n", MADE], [])],
+    ids=["told first", "told later", "told as one", "typed inside"],
+)
+def test_an_edit_without_a_version_that_met_what_was_typed_is_stale(before: list[str], behind: list[str]) -> None:
+    failure = _failure(before, behind)
+    assert (failure.type, failure.retryable) == ("stale", False)
+    assert "the editor's own undo" in failure.message
+
+
+def test_an_edit_with_a_version_is_the_editors_business() -> None:
+    assert asyncio.run(_outcome({"applied": True}, [TYPED, SPOILT], [], documentChanges=True)) is None
+
+
+def test_an_editor_that_tells_of_no_change_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "TOLD_SECONDS", 0.01)
+    assert asyncio.run(_outcome({"applied": True}, [], [])) is None
+
+
+def test_an_edit_of_which_only_typing_is_told_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "TOLD_SECONDS", 0.01)
+    assert _failure([TYPED], []).type == "stale"

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
+from types import SimpleNamespace
 from typing import Any, get_args
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lithify.core.settings import Settings
 from lithify.lsp import document_wire as wire
+from lithify.lsp import documents as documents_module
 from lithify.lsp.documents import READ_AT_ONCE, Documents, DocumentText, beside_the_loop, file_path, name_of
 from lithify.lsp.positions import Encoding, Place, offset_of, place_of, places_of
+from lithify.lsp.shown_document import shown
 from lithify.transcripts.lines import Lines
+from lithify.transcripts.reading import read_again
 from tests.support.chats import said, user
 from tests.support.text_positions import lines_of, position, span
 from tests.support.transcripts import json_lines
@@ -194,7 +202,7 @@ async def readings(text: str) -> list[Any]:
     documents.open(URI, 1, text)
     found = documents.find(URI)
     assert found is not None
-    return list(await asyncio.gather(*(found.reading() for _ in range(3))))
+    return [reading for _, reading in await asyncio.gather(*(found.read() for _ in range(3)))]
 
 
 @pytest.mark.parametrize("length", [1, READ_AT_ONCE])
@@ -211,48 +219,131 @@ def test_a_text_that_is_no_transcript_is_read_as_none() -> None:
 CHAT = json_lines([user("one"), said("two"), user("three")])
 
 
-async def changed_while_it_is_read(versions: int, *, asking: bool) -> tuple[list[Any], list[bool]]:
-    """The readings of each version, all of which begin before the first is done, and which took over from another."""
-    documents = Documents()
-    documents.open(URI, 1, CHAT)
+def typed(documents: Documents, version: int) -> DocumentText:
+    """The next version of that chat: one more character in its first message."""
+    documents.change(URI, version, [change(text_of(documents), CHAT.index("one"), CHAT.index("one"), "x", "utf-16")])
     found = documents.find(URI)
     assert found is not None
-    asked = [asyncio.ensure_future(found.reading())]
-    await asyncio.sleep(0)
-    for version in range(2, versions + 2):
-        documents.change(
-            URI, version, [change(text_of(documents), CHAT.index("one"), CHAT.index("one"), "x", "utf-16")]
-        )
-        if asking or version == versions + 1:
-            found = documents.find(URI)
-            assert found is not None
-            asked.append(asyncio.ensure_future(found.reading()))
-    readings = list(await asyncio.gather(*asked))
-    return readings, [one.by_line.altered is not None for one in readings]
+    return found
 
 
-@pytest.mark.parametrize("asking", [True, False])
-def test_each_version_takes_over_from_the_last_one_that_was_asked_for(asking: bool) -> None:
-    readings, took_over = asyncio.run(changed_while_it_is_read(3, asking=asking))
-    assert took_over == [False, *[True] * (len(readings) - 1)]
-    assert readings[-1].transcript.conversation[0]["content"] == "xxxone"
+class SlowReading:
+    """Readings that wait until they are let go; `texts` are those that were begun."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts: list[str] = []
+        self._gone = threading.Event()
+        monkeypatch.setattr(documents_module, "READ_AT_ONCE", 0)
+        monkeypatch.setattr(documents_module, "read_again", self._read)
+
+    def _read(self, lines: Lines, name: str, before: Any, read_as: str | None) -> Any:
+        self.texts.append(lines.text)
+        assert self._gone.wait(10)
+        return read_again(lines, name, before, read_as)
+
+    async def begun(self) -> None:
+        while not self.texts:
+            await asyncio.sleep(0)
+
+    def let_go(self) -> None:
+        self._gone.set()
 
 
-def test_a_version_keeps_no_earlier_one_once_it_is_read() -> None:
-    async def kept() -> DocumentText | None:
-        documents = Documents()
+def test_of_the_versions_that_come_while_one_is_read_only_the_newest_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked() -> list[tuple[int, str, bool]]:
+        slow, documents = SlowReading(monkeypatch), Documents()
         documents.open(URI, 1, CHAT)
-        for version in (2, 3):
-            found = documents.find(URI)
-            assert found is not None
-            await found.reading()
-            documents.change(URI, version, [change(text_of(documents), 0, 0, " ", "utf-16")])
+        first = documents.find(URI)
+        assert first is not None
+        asking = [asyncio.ensure_future(first.read())]
+        await slow.begun()
+        asking += [asyncio.ensure_future(typed(documents, version).read()) for version in range(2, 30)]
+        await asyncio.sleep(0)
+        slow.let_go()
+        answers = await asyncio.gather(*asking)
+        assert slow.texts == [CHAT, text_of(documents)]
+        found = []
+        for document, reading in answers:
+            assert reading is not None
+            said = reading.transcript.conversation[0]["content"]
+            found.append((document.version, said, reading.by_line.altered is not None))
+        return found
+
+    first, *others = asyncio.run(asked())
+    assert first == (1, "one", False)
+    assert others == [(29, f"{'x' * 28}one", True)] * 28
+
+
+@pytest.mark.parametrize(("as_asked", "answered"), [(True, False), (False, True)])
+def test_a_place_in_a_text_that_was_changed_before_its_turn_came_is_not_answered_for(
+    as_asked: bool, answered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> Any:
+        slow, documents = SlowReading(monkeypatch), Documents()
+        server: Any = SimpleNamespace(documents=documents, settings=Settings(), read_only=Mock())
+        documents.open(URI, 1, CHAT)
+        first = asyncio.ensure_future(shown(server, URI))
+        await slow.begun()
+        typed(documents, 2)
+        second = asyncio.ensure_future(shown(server, URI, as_asked=as_asked))
+        await asyncio.sleep(0)
+        typed(documents, 3)
+        slow.let_go()
+        await first
+        return await second
+
+    assert (asyncio.run(asked()) is not None) is answered
+
+
+def test_a_reader_who_gives_up_does_not_end_the_reading_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked() -> tuple[list[str], Any]:
+        slow, documents = SlowReading(monkeypatch), Documents()
+        documents.open(URI, 1, CHAT)
         found = documents.find(URI)
         assert found is not None
-        await found.reading()
-        return found._before
+        leaves, stays = asyncio.ensure_future(found.read()), asyncio.ensure_future(found.read())
+        await slow.begun()
+        leaves.cancel()
+        await asyncio.gather(leaves, return_exceptions=True)
+        later = asyncio.ensure_future(found.read())
+        slow.let_go()
+        return slow.texts, (await stays)[1] is (await later)[1] is not None
 
-    assert asyncio.run(kept()) is None
+    assert asyncio.run(asked()) == ([CHAT], True)
+
+
+def test_a_version_takes_over_from_the_last_one_that_was_read() -> None:
+    async def took_over() -> bool:
+        documents = Documents()
+        documents.open(URI, 1, CHAT)
+        found = documents.find(URI)
+        assert found is not None
+        await found.read()
+        typed(documents, 2)
+        _, reading = await typed(documents, 3).read()
+        return reading.by_line.altered is not None
+
+    assert asyncio.run(took_over())
+
+
+def test_no_more_than_one_earlier_version_is_kept() -> None:
+    async def kept() -> list[bool]:
+        documents = Documents()
+        documents.open(URI, 1, CHAT)
+        found = documents.find(URI)
+        assert found is not None
+        seen = [weakref.ref(found.lines)]
+        await found.read()
+        for version in range(2, 6):
+            found = typed(documents, version)
+            seen.append(weakref.ref(found.lines))
+            if version == 4:
+                await found.read()
+        del found
+        gc.collect()
+        return [one() is not None for one in seen]
+
+    assert asyncio.run(kept()) == [False, False, False, True, True]
 
 
 def test_a_long_text_is_worked_on_beside_the_loop_and_a_short_one_on_it() -> None:
@@ -270,7 +361,7 @@ def test_while_a_long_text_is_read_other_work_goes_on() -> None:
         documents.open(URI, 1, json_lines([user("word " * 200)] * 5000))
         found = documents.find(URI)
         assert found is not None
-        reading = asyncio.ensure_future(found.reading())
+        reading = asyncio.ensure_future(found.read())
         count = 0
         while not reading.done():
             count += 1

@@ -12,12 +12,34 @@ from lithify.lsp.errors import field_problems
 from lithify.lsp.folders import folders_of, with_usable_folders
 
 MARKER = "marzipan"
+ASKING, FULL = wire.CompactWithInstructions, "lithify.compact_conversation"
 
 
 def problems(shape: Any, value: Any) -> str:
     with pytest.raises(ValidationError) as raised:
         shape.model_validate(value)
     return field_problems(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "value", "told"),
+    [
+        (wire.RecordParams, {"recordId": "x" * 129}, "recordId: must have at most 128 characters"),
+        (wire.RecordParams, {"recordId": ""}, "recordId: must have at least 1 character"),
+        (wire.SessionParams, {"sessionId": "x" * 129}, "sessionId: must have at most 128 characters"),
+        (wire.SessionParams, {"sessionId": ""}, "sessionId: must have at least 1 character"),
+        (wire.SessionParams, {"sessionId": 7}, "sessionId: must be a string"),
+        (wire.SessionParams, {}, "sessionId: missing"),
+        (wire.SessionParams, [], "params: must be an object"),
+        (ASKING, {"command": FULL, "arguments": [{}, {}]}, "arguments: must have at most 1 item"),
+        (ASKING, {"command": FULL, "arguments": []}, "arguments: must have at least 1 item"),
+        (wire.ExecuteCommand, {"command": "c", "arguments": {}}, "arguments: must be a list"),
+        (wire.ListSessions, {"limit": "many"}, "limit: must be a whole number"),
+        (wire.ListSessions, {"limit": 0}, "limit: must be greater than 0"),
+    ],
+)
+def test_a_problem_is_told_in_plain_words(shape: Any, value: Any, told: str) -> None:
+    assert problems(shape, value) == told
 
 
 @pytest.mark.parametrize(
@@ -40,7 +62,7 @@ def test_a_problem_never_quotes_what_was_given(shape: Any, value: Any) -> None:
 
 
 def test_a_problem_inside_an_agent_is_told_by_its_path() -> None:
-    assert "compaction.enabled: must be a valid boolean" in problems(
+    assert "compaction.enabled: must be true or false" in problems(
         wire.SessionActions, {"agent": {"compaction": {"enabled": 1}}}
     )
 

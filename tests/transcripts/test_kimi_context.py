@@ -75,10 +75,13 @@ def test_broken_and_unknown_lines_inside_the_range_stay_behind_the_summary() -> 
     assert made == checkpoint(0) + SHORT + odd + TAIL + new_count(made)
 
 
-def test_a_session_without_a_final_newline_gets_one_because_kimi_cli_appends_without_looking() -> None:
-    made = replaced((checkpoint(0) + USER + TAIL).rstrip("\n"), 0, 1).encode()
-    session = kimi_loader.load(kimi_loader.append(made, {"role": "user", "content": "next"}))
-    assert [message["content"] for message in session.messages][1:] == ["tail", "next"]
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize("count", [1, 2], ids=["range in front", "range up to the end"])
+def test_a_session_ends_in_a_line_ending_if_it_did(end: str, count: int) -> None:
+    text = (checkpoint(0) + USER + TAIL).rstrip("\n")
+    made = replaced(text + end, 0, count)
+    assert made[len(made.rstrip("\r\n")) :] == end
+    assert kimi_loader.load(made.encode()).token_count > 0
 
 
 def test_windows_line_endings_are_used_for_the_new_lines_too() -> None:

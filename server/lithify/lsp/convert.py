@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from lithify.workers.drafts import Draft
 from lithify.workers.session_compaction import Compacted
 
 
-def new_event(raw: Any, new_id: str, actor_id: str, client_name: str, now: str) -> NewEvent | EventResult:
+def new_event(raw: Any, new_id: Callable[[], str], actor_id: str, client_name: str, now: str) -> NewEvent | EventResult:
     """One event as it came, with its defaults filled in; a `rejected` result that names the field when it does not
     fit. The body is carried as it stands."""
     try:
@@ -34,7 +35,7 @@ def new_event(raw: Any, new_id: str, actor_id: str, client_name: str, now: str) 
         return EventResult(_readable_id(raw), "rejected", field_problems(error))
     source = event.source or wire.Source()
     return NewEvent(
-        event_id=event.event_id or new_id,
+        event_id=event.event_id or new_id(),
         session_id=event.session_id,
         actor_id=event.actor_id or actor_id,
         kind=event.kind,

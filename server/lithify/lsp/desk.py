@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 from lithify.core.outcomes import LithifyError
 from lithify.lsp.asking import ClientError, ClientRequests
-from lithify.lsp.documents import Documents, DocumentText, file_path
-from lithify.lsp.positions import places_of
+from lithify.lsp.documents import Documents, DocumentText, beside_the_loop, file_path
+from lithify.lsp.positions import Place, offset_of, places_of
+from lithify.lsp.unversioned_edits import Awaited, Outcome, awaited, newlines
+from lithify.transcripts.lines import Lines
 from lithify.transcripts.text_edits import TextEdit
-from lithify.workers.document_places import OpenText
+from lithify.workers.document_places import OpenText, title
 
 EDIT_SECONDS = 60.0
 """How long an editor may take for an edit; some ask their user first."""
 
+TOLD_SECONDS = 5.0
+"""How long an editor that made an edit may take to tell of it; some collect changes first."""
+
+_Ends: TypeAlias = tuple[Place, Place]
+
+_SPOILT = (
+    "{} was changed while the editor made the edit, and this editor takes no versions with edits, so that the edit met "
+    "other text than was meant: take it back with the editor's own undo, then try again"
+)
 
 LOOK_FOR_THE_LEAST_DIFFERENCE = frozenset({"emacs", "eglot"})
 """Editors that look for the least difference between the old text and the new one, which for a chat of some hundred
@@ -56,10 +68,25 @@ class EditorDesk:
             )
 
     async def edit(self, document: OpenText, edit: TextEdit, label: str) -> str | None:
-        """Has the editor change a document; None when it did, else why it did not. `label` names the action."""
-        if self._documents.find(document.uri) is not document:
+        """Has the editor change a document; None when it did, else why it did not. `label` names the action.
+
+        An editor that takes no versions may have made the edit in what its user had typed meanwhile: where it met other
+        characters than was meant, that raises LithifyError `stale`.
+        """
+        known = self._documents.find(document.uri)
+        if known is not document:
             return "the document was changed or closed meanwhile"
-        params = {"label": label, "edit": self._workspace_edit(document, edit)}
+        if edit.start == edit.end and not edit.replacement:
+            return None  # Neovim puts a line behind the last one for an edit of nothing there
+        places = self._places(known.lines, edit)
+        params = {"label": label, "edit": self._workspace_edit(known, edit, places)}
+        with self._documents.following(known) as versions:
+            refused = await self._refusal(params)
+            if refused is None and not self._takes_versions:
+                await self._check_made(known, edit, places, versions)
+        return refused
+
+    async def _refusal(self, params: dict[str, Any]) -> str | None:
         try:
             async with asyncio.timeout(EDIT_SECONDS):
                 answer = await self._asking.ask("workspace/applyEdit", params)
@@ -72,14 +99,51 @@ class EditorDesk:
         reason = answer.get("failureReason") if isinstance(answer, dict) else None
         return f"the editor did not make the edit ({reason})" if reason else "the editor did not make the edit"
 
-    def _workspace_edit(self, document: OpenText, edit: TextEdit) -> dict[str, Any]:
-        places = places_of(document.lines, (edit.start, edit.end), self._documents.encoding)
-        place = {"start": places[edit.start].on_wire(), "end": places[edit.end].on_wire()}
+    async def _check_made(
+        self, document: DocumentText, edit: TextEdit, places: _Ends, versions: asyncio.Queue[DocumentText]
+    ) -> None:
+        """Raises LithifyError `stale` where the versions that follow do not hold the edit as it was meant. An editor
+        that tells of no change is believed."""
+        before, expected = document, await beside_the_loop(document.lines, lambda: awaited(document.text, edit))
+        try:
+            async with asyncio.timeout(TOLD_SECONDS):
+                while True:
+                    after = await versions.get()
+                    outcome = await beside_the_loop(
+                        after.lines, partial(self._met, expected, before, after, edit, places)
+                    )
+                    if outcome == "made":
+                        return
+                    if outcome == "spoilt":
+                        break
+                    before, expected = after, outcome
+        except TimeoutError:
+            if before is document:
+                return
+        raise LithifyError("stale", _SPOILT.format(title(document.uri)), retryable=False)
+
+    def _met(
+        self, expected: Awaited, before: DocumentText, after: DocumentText, edit: TextEdit, places: _Ends
+    ) -> Outcome | Awaited:
+        ends = (offset_of(before.lines, one.line, one.character, self._documents.encoding) for one in places)
+        start, end = (len(newlines(before.text[:offset])) for offset in ends)
+        return expected.meets(TextEdit(start, end, newlines(edit.replacement)), after.text)
+
+    @property
+    def _takes_versions(self) -> bool:
+        return self._capability("workspace", "workspaceEdit", "documentChanges") is True
+
+    def _places(self, lines: Lines, edit: TextEdit) -> _Ends:
+        places = places_of(lines, (edit.start, edit.end), self._documents.encoding)
+        return places[edit.start], places[edit.end]
+
+    def _workspace_edit(self, document: DocumentText, edit: TextEdit, places: _Ends) -> dict[str, Any]:
+        place = {"start": places[0].on_wire(), "end": places[1].on_wire()}
         edits = [{"range": place, "newText": edit.replacement}]
         if self._parts_edits and edit.replacement:
             at_start = {"start": place["start"], "end": place["start"]}
             edits = [{"range": at_start, "newText": edit.replacement}, {"range": place, "newText": ""}]
-        if self._capability("workspace", "workspaceEdit", "documentChanges") is not True:
+        if not self._takes_versions:
             return {"changes": {document.uri: edits}}
         identifier = {"uri": document.uri, "version": document.version}
         return {"documentChanges": [{"textDocument": identifier, "edits": edits}]}

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
@@ -45,8 +47,7 @@ FormatOf = Callable[[str], str | None]
 
 
 class DocumentText:
-    """The text of an open document at one version. `before`: an earlier version, of which is taken over what both have
-    in common."""
+    """The text of an open document at one version. `before`: the version in front of it."""
 
     def __init__(
         self, uri: str, version: int, lines: Lines, format_of: FormatOf, before: DocumentText | None = None
@@ -55,34 +56,59 @@ class DocumentText:
         self.version = version
         self.lines = lines
         self._format_of = format_of
-        self._read_as: str | None = None
-        self._before = before
-        self._reading: asyncio.Future[Reading | None] | None = None
+        self._history: _History = _History(self) if before is None else before._history
+        self._age: int = 0 if before is None else before._age + 1
 
     @property
     def text(self) -> str:
         """All of it."""
         return self.lines.text
 
-    async def reading(self) -> Reading | None:
-        """The text as a transcript, read once however many ask; None for one that is none."""
-        read_as = self._format_of(self.uri)
-        if self._reading is None or self._read_as != read_as:
-            self._read_as = read_as
-            self._reading = asyncio.ensure_future(self._read(read_as))
-        return await asyncio.shield(self._reading)
+    async def read(self) -> tuple[DocumentText, Reading | None]:
+        """This version as a transcript, or a later one that was read in its place; None for a text that is none.
+
+        One version is read at a time, each once however many ask. Those that a later one has followed by the time when
+        their turn comes are passed over: nobody sees them any more.
+        """
+        history = self._history
+        while True:
+            done, read_as = history.done, self._format_of(self.uri)
+            if done is not None and done.document._age >= self._age and done.read_as == read_as:
+                return done.document, done.reading
+            if history.running is None or history.running.done():
+                history.running = asyncio.ensure_future(history.newest._read(read_as))
+            await asyncio.shield(history.running)
 
     def edited(self, version: int, lines: Lines) -> DocumentText:
-        """The next version, which takes over from the last one that somebody asked to read."""
-        before = self if self._reading is not None else self._before
-        return DocumentText(self.uri, version, lines, self._format_of, before)
+        """The next version."""
+        after = DocumentText(self.uri, version, lines, self._format_of, self)
+        self._history.newest = after
+        return after
 
-    async def _read(self, read_as: str | None) -> Reading | None:
-        """One version behind the other, so that a text is not read whole again for each key that is hit meanwhile."""
-        before = await self._before.reading() if self._before is not None else None
-        self._before = None
-        name = name_of(self.uri)
-        return await beside_the_loop(self.lines, lambda: read_again(self.lines, name, before, read_as))
+    async def _read(self, read_as: str | None) -> None:
+        known, name = self._history.done, name_of(self.uri)
+        before = None if known is None else known.reading
+        reading = await beside_the_loop(self.lines, lambda: read_again(self.lines, name, before, read_as))
+        self._history.done = _Done(self, read_as, reading)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a version was read as. `read_as`: the format that it was to be read as, None for what its content tells."""
+
+    document: DocumentText
+    read_as: str | None
+    reading: Reading | None
+
+
+class _History:
+    """What the versions of one document share: the newest of them, the last one that was read, which is the one that a
+    later one takes over from, and the reading that goes on."""
+
+    def __init__(self, newest: DocumentText) -> None:
+        self.newest = newest
+        self.done: _Done | None = None
+        self.running: asyncio.Future[None] | None = None
 
 
 class Documents:
@@ -93,6 +119,7 @@ class Documents:
         self.encoding: Encoding = "utf-16"
         self._format_of = format_of
         self._open: dict[str, DocumentText] = {}
+        self._followed: list[tuple[str, asyncio.Queue[DocumentText]]] = []
 
     def agree_on(self, encoding: str) -> None:
         """Takes the encoding in which the editor counts characters: `utf-8`, `utf-16` or `utf-32`."""
@@ -118,7 +145,20 @@ class Documents:
         lines = known.lines
         for change in changes:
             lines = self._changed(lines, change)
-        self._open[uri] = known.edited(version, lines)
+        newest = self._open[uri] = known.edited(version, lines)
+        for followed, versions in self._followed:
+            if followed == uri:
+                versions.put_nowait(newest)
+
+    @contextmanager
+    def following(self, document: DocumentText) -> Iterator[asyncio.Queue[DocumentText]]:
+        """The versions of a document that come within it, in their order."""
+        follower = (document.uri, asyncio.Queue[DocumentText]())
+        self._followed.append(follower)
+        try:
+            yield follower[1]
+        finally:
+            self._followed = [one for one in self._followed if one is not follower]
 
     def close(self, uri: str) -> None:
         """A document was closed."""
@@ -127,9 +167,16 @@ class Documents:
     def _changed(self, lines: Lines, change: wire.ContentChange) -> Lines:
         if change.range is None:
             return Lines(change.text)
-        ends = (change.range.start, change.range.end)
-        start, end = sorted(offset_of(lines, one.line, one.character, self.encoding) for one in ends)
+        start, end = offsets_of(lines, change.range, self.encoding)
         return lines.edited(start, end, change.text)
+
+
+def offsets_of(lines: Lines, place: wire.Range, encoding: Encoding) -> tuple[int, int]:
+    """The characters [start, end) of a range of the editor; one that runs backwards is turned round."""
+    start = offset_of(lines, place.start.line, place.start.character, encoding)
+    is_empty = place.start == place.end  # in a very long line the search is not for nothing
+    end = start if is_empty else offset_of(lines, place.end.line, place.end.character, encoding)
+    return min(start, end), max(start, end)
 
 
 def name_of(uri: str) -> str:

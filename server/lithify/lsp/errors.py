@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from lithify.core.outcomes import LithifyError
 
@@ -55,10 +56,7 @@ def invalid_params(error: ValidationError, where: str) -> LithifyError:
 
 def field_problems(error: ValidationError) -> str:
     """Every field that does not fit, and why."""
-    return "; ".join(
-        f"{_path(detail['loc'])}: {_words(detail['type'], detail['msg'])}"
-        for detail in error.errors(include_input=False, include_url=False)
-    )
+    return "; ".join(f"{_path(detail['loc'])}: {_words(detail)}" for detail in error.errors(include_url=False))
 
 
 def _code(failure_type: str) -> int:
@@ -76,12 +74,35 @@ def _path(location: tuple[int | str, ...]) -> str:
     return shown or "params"
 
 
-def _words(kind: str, message: str) -> str:
+_KINDS = {
+    "model_type": "must be an object",
+    "dict_type": "must be an object",
+    "list_type": "must be a list",
+    "string_type": "must be a string",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "missing": "missing",
+}
+
+
+def _words(detail: ErrorDetails) -> str:
     """What is wrong, in words that never hold what was given: they are logged, and that is the user's text."""
-    if kind in ("model_type", "dict_type"):
-        return "must be an object"
+    kind = detail["type"]
+    if kind in _KINDS:
+        return _KINDS[kind]
     if kind.startswith("union_tag"):
         return "its type must be 'text', 'message' or 'json'"
-    return (
-        message.removeprefix("Value error, ").replace("Input should be", "must be").replace("Field required", "missing")
-    )
+    limits = detail.get("ctx", {})
+    for bound, key in (("most", "max_length"), ("least", "min_length")):
+        if key in limits:
+            return f"must have at {bound} {_counted(limits[key], detail['input'])}"
+    return detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+
+
+def _counted(limit: int, given: object) -> str:
+    """So many of what a value is made of."""
+    thing = "character" if isinstance(given, str) else "item"
+    return f"{limit:,} {thing}" if limit == 1 else f"{limit:,} {thing}s"

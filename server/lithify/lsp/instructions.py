@@ -37,21 +37,24 @@ class Instructions:
         """Whether the editor may be able to ask its user."""
         return not self._refused
 
-    async def ask(self, title: str) -> str:
-        """What the user wants; `title` names the compaction. Raises LithifyError `cancelled`."""
+    async def ask(self, title: str, note: str = "") -> str:
+        """What the user wants; `title` names the compaction, `note` is what the user should know before. Raises
+        LithifyError `cancelled`."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if self._client().ask_instructions:
-                    return await self._in_free_words(title)
-                return await self._by_choice(title)
+                    return await self._in_free_words(title, note)
+                return await self._by_choice(title, note)
         except ClientError as error:
             self._refused = error.code == METHOD_NOT_FOUND
             raise _cancelled(f"the editor did not ask for instructions ({error})") from None
         except TimeoutError:
             raise _cancelled(f"no instructions were given within {ANSWER_SECONDS / 60:.0f} minutes") from None
 
-    async def _in_free_words(self, title: str) -> str:
-        params = {"title": f"{title} with instructions", "suggestions": list(FOCUSES)}
+    async def _in_free_words(self, title: str, note: str) -> str:
+        params: dict[str, Any] = {"title": f"{title} with instructions", "suggestions": list(FOCUSES)}
+        if note:
+            params["note"] = note
         answer = await self._asking.ask("lithify/askInstructions", params, give_up=True)
         given = answer.get("instructions") if isinstance(answer, dict) else None
         if given is None:
@@ -60,9 +63,9 @@ class Instructions:
             raise _cancelled("the answer to lithify/askInstructions must be { instructions: string | null }")
         return given
 
-    async def _by_choice(self, title: str) -> str:
+    async def _by_choice(self, title: str, note: str) -> str:
         choices = [{"title": one} for one in (*FOCUSES, CANCEL)]
-        message = f"{title}: what should the summary give weight to?"
+        message = " ".join(filter(None, (note, f"{title}: what should the summary give weight to?")))
         params = {"type": INFO, "message": message, "actions": choices}
         answer: Any = await self._asking.ask("window/showMessageRequest", params, give_up=True)
         chosen = answer.get("title") if isinstance(answer, dict) else None

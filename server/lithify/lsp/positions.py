@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -54,7 +54,19 @@ def units_of(text: str, encoding: Encoding) -> int:
     """How many code units a text has."""
     if encoding == "utf-32" or text.isascii():
         return len(text)
-    return len(_encoded(text, encoding)) // _UNIT_BYTES[encoding]
+    return sum(_units_of_piece(piece, encoding) for piece in _pieces(text))
+
+
+_PIECE = 1 << 16
+"""Characters of a text that are encoded at once: a line may be as long as a document."""
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+
+
+def _units_of_piece(text: str, encoding: Encoding) -> int:
+    return len(text) if text.isascii() else len(_encoded(text, encoding)) // _UNIT_BYTES[encoding]
 
 
 _UNIT_BYTES = {"utf-8": 1, "utf-16": 2}
@@ -68,6 +80,16 @@ def _characters(line: str, units: int, encoding: Encoding) -> int:
     """How many characters of a line so many code units are."""
     if encoding == "utf-32" or line.isascii():
         return min(units, len(line))
+    passed = 0
+    for piece in _pieces(line):
+        held = _units_of_piece(piece, encoding)
+        if units < held:
+            return passed + _characters_of_piece(piece, units, encoding)
+        passed, units = passed + len(piece), units - held
+    return passed
+
+
+def _characters_of_piece(line: str, units: int, encoding: Encoding) -> int:
     encoded = _encoded(line, encoding)
     cut = units * _UNIT_BYTES[encoding]
     if cut >= len(encoded):

@@ -16,6 +16,11 @@ _WHERE = {
     "editor": "the editor, which passes it to its own model",
     "acp": "the agent on this machine, which passes it to its own service",
 }
+_OWN = {
+    "offline": "Lithify's own offline summariser, no model is asked",
+    "editor": "the one that the editor chooses",
+    "acp": "the one that the agent uses by itself",
+}
 _PROMPTS = {"override": "given by the command or the agent's settings", "lithify": "Lithify's own"}
 
 
@@ -33,7 +38,7 @@ def destination(models: Sequence[Model] | ModelFailure, model_name: str | None) 
         return Destination(f"none can be asked: {models.message}", "nowhere")
     first = models[0]
     named = model_name or first.default_model
-    model = f"{named}, by the provider `{first.name}`" if named else f"the own one of the provider `{first.name}`"
+    model = f"{named}, by the provider `{first.name}`" if named else _OWN.get(first.name, "the endpoint's own choice")
     return Destination(model, first.host or _WHERE.get(first.name, "an unknown host"))
 
 
@@ -43,8 +48,7 @@ def preview_text(title: str, preview: dict[str, Any], to: Destination) -> str:
     parts = "".join(part["text"] for part in request["message"]["content"])
     source = preview["promptSource"]
     facts = {
-        "Messages": f"{place['end'] - place['start']} of {stats['messagesBefore']} are summarised, "
-        f"from {place['start'] + 1} to {place['end']}; {stats['messagesAfter']} are left",
+        "Messages": _messages(place, stats),
         "Size": f"{tokens(stats['tokensBefore'])} before, about {tokens(stats['tokensAfter'])} after",
         "Requests": str(preview["requests"]),
         "Model": to.model,
@@ -64,3 +68,12 @@ def preview_text(title: str, preview: dict[str, Any], to: Destination) -> str:
             f"{fenced(parts)}\n",
         ]
     )
+
+
+def _messages(place: dict[str, int], stats: dict[str, int]) -> str:
+    """Which messages the summary replaces, as every title counts them: a leading system message stays."""
+    replaced = stats["messagesBefore"] - stats["messagesAfter"] + 1
+    first = place["end"] - replaced + 1
+    stays = " (message 1 is the system message and stays)" if first > place["start"] + 1 else ""
+    which = f"from {first} to {place['end']}{stays}"
+    return f"{replaced} of {stats['messagesBefore']} are summarised, {which}; {stats['messagesAfter']} are left"

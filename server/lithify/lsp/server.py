@@ -26,6 +26,7 @@ from lithify.lsp.editor_client import EditorClient
 from lithify.lsp.folders import folders_of
 from lithify.lsp.instructions import Instructions
 from lithify.lsp.protocol import LithifyProtocol
+from lithify.lsp.read_only import ReadOnlyReasons
 from lithify.lsp.session_documents import SessionDocuments
 
 logger = logging.getLogger(__name__)
@@ -64,6 +65,9 @@ class LithifyServer(LanguageServer):
         self.on_settings_changed: Callable[[Settings, Settings], None] = lambda _before, _after: None
         self.session_documents = SessionDocuments(
             self.documents, lambda: self.parts.storage.run, lambda: self.settings.conversation
+        )
+        self.read_only = ReadOnlyReasons(
+            self.protocol.tell, lambda: self.capability("textDocument", "publishDiagnostics") is not None
         )
         self.instructions = Instructions(self.protocol.asking, lambda: self.client)
         self.initialized = asyncio.Event()
@@ -138,6 +142,10 @@ class LithifyServer(LanguageServer):
     def show_note(self, message: str) -> None:
         """Tells the user something that they asked for."""
         self.protocol.tell("window/showMessage", {"type": log.INFO_TYPE, "message": message})
+
+    def show_warning(self, message: str) -> None:
+        """Warns the user of what came of something that they asked for."""
+        self.protocol.tell("window/showMessage", {"type": log.WARNING_TYPE, "message": message})
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Never a pop-up: errors of ours go to the log."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lithify.core.agents import compaction_enabled
 from lithify.core.settings import Conversation
 from lithify.lsp import document_wire as wire
-from lithify.lsp.positions import Encoding, offset_of, places_of
+from lithify.lsp.documents import offsets_of
+from lithify.lsp.positions import Encoding, places_of
 from lithify.lsp.session_uris import session_of
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import Fold, TranscriptMessage
@@ -87,9 +88,7 @@ class ShownDocument:
 
     def offsets(self, asked: wire.Range) -> tuple[int, int]:
         """The characters of a range of the editor."""
-        ends = (asked.start, asked.end)
-        first, last = (offset_of(self.lines, one.line, one.character, self.encoding) for one in ends)
-        return min(first, last), max(first, last)
+        return offsets_of(self.lines, asked, self.encoding)
 
     def message_at(self, offset: int) -> int | None:
         """The message that an offset stands for: the one that holds it, else the one its line stands for."""
@@ -125,18 +124,31 @@ class DocumentCompactions:
         return None if offer is None else Offered(offer, {"uri": self.uri, **named})
 
 
-async def shown(server: LithifyServer, uri: str) -> ShownDocument | None:
-    """The document of that URI as it is now; None for one that is not open, or is no conversation."""
+async def shown(server: LithifyServer, uri: str, *, as_asked: bool = False) -> ShownDocument | None:
+    """The document of that URI as it is now; None for one that is not open, or is no conversation.
+
+    `as_asked`: None also where it was changed before it could be read, so that a place in it may be another one by now.
+    """
     if session_of(uri) is not None:
         return await server.session_documents.shown(uri)
-    document = server.documents.find(uri)
-    reading = await document.reading() if document is not None else None
-    if document is None or reading is None:
+    asked = server.documents.find(uri)
+    if asked is None:
+        return None
+    document, reading = await asked.read()
+    is_newest = server.documents.find(uri) is document
+    if as_asked and document is not asked:
+        return None
+    if reading is None:
+        if is_newest:
+            server.read_only.forget(uri)
         return None
     settings, outline = server.settings.conversation, reading.outline
     on = compaction_enabled(settings.compaction.model_dump(by_alias=True))
     compactions = DocumentCompactions(uri, document.lines, outline, settings) if on else Nothing()
-    return ShownDocument(uri, document.lines, outline, server.documents.encoding, compactions)
+    found = ShownDocument(uri, document.lines, outline, server.documents.encoding, compactions)
+    if is_newest:
+        server.read_only.look(found)
+    return found
 
 
 def _message_of_line(outline: Outline, lines: Lines, line: int) -> int | None:

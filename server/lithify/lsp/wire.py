@@ -383,3 +383,8 @@ class ClientOptions(Wire):
     buffer_status: bool = False
     session_changed: bool = False
     ask_instructions: bool = False
+
+    @property
+    def has_own_code(self) -> bool:
+        """Whether the editor has code made for Lithify, which tells its user what the results of commands say."""
+        return self.complete or self.session_changed or self.ask_instructions

@@ -5,7 +5,7 @@ Records: `{"role": "_system_prompt", "content"}` first, `{"role": "_checkpoint",
 
 A rewritten file is one that kimi-cli loads: the summary stands behind a checkpoint, the checkpoints and token counts
 of the replaced messages are gone, and the last record counts the tokens anew, because kimi-cli believes the last
-`_usage` it reads. The last line ends in a line ending, because kimi-cli appends to the file without looking.
+`_usage` it reads. The file ends in a line ending if it did: kimi-cli always writes one, and appends without looking.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def write(text: str, transcript: Transcript, start: int, end: int, summary: Mess
     left = with_summary(transcript.conversation, Range(start, end), summary)
     before, after = text[: first.start], text[_behind_usage(text, last.end) :]
     said = _checkpoint_line(text, first.start, last.end, ending) + spelled_like(text, first.start, first.end, summary)
-    return _ended(before + said + kept + after, ending) + _usage_line(left) + ending
+    return _ended(before + said + kept + after, ending) + _usage_line(left) + (ending if _is_ended(text) else "")
 
 
 def _record(value: Any) -> str | None:
@@ -168,4 +168,8 @@ def _usage_line(messages: list[Message]) -> str:
 
 
 def _ended(text: str, ending: str) -> str:
-    return text if text.endswith(("\n", "\r")) else text + ending
+    return text if _is_ended(text) else text + ending
+
+
+def _is_ended(text: str) -> bool:
+    return text.endswith(("\n", "\r"))

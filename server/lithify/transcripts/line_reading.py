@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from lithify.core.messages import Message
+from lithify.core.messages import Message, estimate_tokens, tokens_of_bytes
 from lithify.transcripts.json_text import BYTE_ORDER_MARK, skip_mark
 from lithify.transcripts.line_format import Arrangement, Ground, LineFacts, LineFormat
 from lithify.transcripts.lines import Lines
@@ -103,6 +103,14 @@ def places_of_messages(messages: Sequence[TranscriptMessage], start: int, end: i
         reading = messages.reading
         return [list(map(reading.span, lines)) for lines in reading.arrangement.messages[start:end]]
     return [[(placed.start, placed.end), *placed.more] for placed in messages[start:end]]
+
+
+def tokens_of(transcript: Transcript) -> int:
+    """The tokens of all messages; of lines that were read none is decoded for it."""
+    messages = transcript.messages
+    if isinstance(messages, ArrangedMessages):
+        return tokens_of_bytes(sum(messages.reading.sizes))
+    return estimate_tokens(transcript.conversation)
 
 
 def _same(one: object, other: object) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice, pairwise
 
 from lithify.core.messages import Message
+from lithify.transcripts.columns import Change, MessageColumns, Renewed, piece, renewed
 from lithify.transcripts.json_array import CHAT_KEY, Element, Scan
 from lithify.transcripts.json_lines import LOOKED_AT
-from lithify.transcripts.json_text import Fault, problems_of, skip_mark, skip_space
-from lithify.transcripts.model import Stamp, Transcript, TranscriptMessage, is_message, replaced_messages
+from lithify.transcripts.json_text import Fault, problems_of, skip_mark, skip_space, value_at
+from lithify.transcripts.lines import Lines
+from lithify.transcripts.model import Stamp, Transcript, is_message, replaced_messages
 from lithify.transcripts.roles import is_chat_message
 from lithify.transcripts.summary_text import spelled_like
 
@@ -35,12 +38,69 @@ def parse(text: str) -> Transcript:
     if scan.faults:
         first = problems_of(text, scan.faults)[0]
         reason = f"Line {first.line + 1} is broken JSON ({first.message}): repair the file, then compact it."
-    messages = tuple(
-        TranscriptMessage(element.value, element.start, element.end)
-        for element in elements
-        if is_message(element.value)
-    )
+    messages = _columns([element for element in elements if is_message(element.value)])
     return Transcript(name, messages, problems, writable=reason is None, read_only_reason=reason)
+
+
+def _columns(elements: Sequence[Element]) -> MessageColumns:
+    return MessageColumns(
+        [one.start for one in elements], [one.end for one in elements], [one.value for one in elements]
+    )
+
+
+def renew(messages: MessageColumns, before: Lines, after: Lines, change: Change) -> Renewed | None:
+    """The messages after a change of a text without problems, where it stays one: the elements that it touched are read
+    again. None where more of the text has to be read for it."""
+    touched = messages.touched(change)
+    first, behind = touched.start, touched.stop
+    if not messages or change.start < messages.starts[0]:
+        return None
+    begin = messages.ends[first - 1] if first else messages.starts[0]
+    if behind < len(messages):
+        source = piece(after, begin, messages.starts[behind] + change.shift)
+        made = _elements_in(source, begin, in_front=first > 0)
+    else:
+        source = piece(after, begin, after.length)
+        made = _last_elements_in(source, begin, piece(before, messages.ends[-1], before.length), in_front=first > 0)
+    if made is None or len(messages) - len(touched) + len(made) == 0:
+        return None
+    return renewed(messages, touched, _columns(made), change.shift)
+
+
+def _elements_in(source: str, offset: int, *, in_front: bool) -> list[Element] | None:
+    """The messages in what stands between two elements, or in front of one; None where it is anything else."""
+    found = _read_elements(source, offset, in_front=in_front)
+    return found[0] if found is not None and found[1] == len(source) else None
+
+
+def _last_elements_in(source: str, offset: int, old_end: str, *, in_front: bool) -> list[Element] | None:
+    """The messages in what stands behind an element; None where the end of the array and of the text is another one
+    than it was."""
+    found = _read_elements(source, offset, in_front=in_front)
+    if found is None or not source.startswith("]", found[1]):
+        return None
+    return found[0] if source[found[1] :] == old_end.lstrip(_SPACE) else None
+
+
+def _read_elements(source: str, offset: int, *, in_front: bool) -> tuple[list[Element], int] | None:
+    """Messages, each with a comma behind it but the last one before the end of the array, and where they end; None
+    where anything else stands there. `in_front`: a message stands in front of the source."""
+    at = skip_space(source, 0)
+    made: list[Element] = []
+    while True:
+        if in_front or made:
+            if source.startswith("]", at):
+                return made, at
+            if not source.startswith(",", at):
+                return None
+            at = skip_space(source, at + 1)
+        if at == len(source):
+            return made, at
+        value = value_at(source, at)
+        if isinstance(value, Fault) or not is_message(value[0]):
+            return None
+        made.append(Element(offset + at, offset + value[1], value[0]))
+        at = skip_space(source, value[1])
 
 
 def _stranger(element: Element) -> Fault:

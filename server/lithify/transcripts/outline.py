@@ -3,6 +3,7 @@ message lies where. Each answer costs little once the outline is made, which is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -10,6 +11,7 @@ from lithify.core.anchors import Plans
 from lithify.core.bare_messages import bare
 from lithify.core.conversation import InvalidRange, Noop, Plan, Range
 from lithify.core.messages import Message, counted_bytes, result_text, role_of, text_parts, tokens_of_bytes, tool_calls
+from lithify.transcripts.columns import Renewed
 from lithify.transcripts.line_reading import ArrangedMessages, places_of_messages
 from lithify.transcripts.model import Transcript
 from lithify.transcripts.places import places_of
@@ -29,20 +31,39 @@ class Offer:
 
 
 class Outline:
-    """The outline of one transcript. `before`: that of an earlier text with the same arrangement."""
+    """The outline of one transcript. `before`: that of an earlier text, with the same arrangement, or with the messages
+    that are `renewed` since."""
 
-    def __init__(self, transcript: Transcript, before: Outline | None = None) -> None:
+    def __init__(self, transcript: Transcript, before: Outline | None = None, renewed: Renewed | None = None) -> None:
         self.transcript = transcript
         self._conversation: list[Message] | None = None
         by_line = transcript.messages.reading if isinstance(transcript.messages, ArrangedMessages) else None
-        self._bare = list(map(bare, self.conversation)) if by_line is None else by_line.arrangement.bare
-        self._plans = Plans(self._bare) if by_line is None else by_line.arrangement.plans
-        sizes = map(counted_bytes, self.conversation) if by_line is None else by_line.sizes
-        self._sums = list(accumulate(sizes, initial=0))
-        self._places = places_of(transcript.messages)
         self._titles: dict[int, str] = {} if before is None else before._titles.copy()
-        for index in (by_line.altered if by_line else None) or ():
+        altered: Iterable[int] = (by_line.altered if by_line else None) or ()
+        if by_line is not None:
+            self._bare, self._plans = by_line.arrangement.bare, by_line.arrangement.plans
+            self._sizes: Sequence[int] = by_line.sizes
+        elif before is not None and renewed is not None:
+            altered = self._take_over(before, renewed)
+        else:
+            self._bare = list(map(bare, self.conversation))
+            self._plans = Plans(self._bare)
+            self._sizes = list(map(counted_bytes, self.conversation))
+        self._sums = list(accumulate(self._sizes, initial=0))
+        self._places = places_of(transcript.messages)
+        for index in altered:
             self._titles.pop(index, None)
+
+    def _take_over(self, before: Outline, renewed: Renewed) -> Iterable[int]:
+        """Takes over what is still true; the messages of which it is not."""
+        first, behind = renewed.replaced.start, renewed.replaced.stop
+        made = renewed.messages.said[first : renewed.made.stop]
+        fresh = list(map(bare, made))
+        is_arranged_so = fresh == before._bare[first:behind]
+        self._bare = [*before._bare[:first], *fresh, *before._bare[behind:]]
+        self._plans = before._plans if is_arranged_so else Plans(self._bare)
+        self._sizes = [*before._sizes[:first], *map(counted_bytes, made), *before._sizes[behind:]]
+        return renewed.made if is_arranged_so else [index for index in self._titles if index >= first]
 
     @property
     def conversation(self) -> list[Message]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol
 
+from lithify.transcripts.columns import MessageColumns
 from lithify.transcripts.line_reading import ArrangedMessages, LineReading
 from lithify.transcripts.model import TranscriptMessage
 
@@ -26,7 +27,9 @@ class Places(Protocol):
 
 def places_of(messages: Sequence[TranscriptMessage]) -> Places:
     """The places of messages."""
-    return PlacesByLine(messages.reading) if isinstance(messages, ArrangedMessages) else PlacesInText(messages)
+    if isinstance(messages, ArrangedMessages):
+        return PlacesByLine(messages.reading)
+    return PlacesInColumns(messages) if isinstance(messages, MessageColumns) else PlacesInText(messages)
 
 
 class PlacesInText:
@@ -54,6 +57,25 @@ def _all_places(messages: Sequence[TranscriptMessage]) -> Iterator[tuple[int, in
     for index, placed in enumerate(messages):
         yield placed.start, placed.end, index
         yield from ((start, end, index) for start, end in placed.more)
+
+
+class PlacesInColumns:
+    """Places of messages that stand one behind the other."""
+
+    def __init__(self, messages: MessageColumns) -> None:
+        self._messages = messages
+
+    def ended(self, offset: int) -> int:
+        """As in `Places`."""
+        return bisect_right(self._messages.ends, offset)
+
+    def begun(self, offset: int) -> int:
+        """As in `Places`."""
+        return bisect_left(self._messages.starts, offset)
+
+    def messages(self, first: int, behind: int) -> Sequence[int]:
+        """As in `Places`."""
+        return range(max(first, 0), behind)
 
 
 class PlacesByLine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lithify.transcripts.columns import MessageColumns, change_between
 from lithify.transcripts.json_lines import LOOKED_AT, json_of
 from lithify.transcripts.line_format import LineFormat
 from lithify.transcripts.line_reading import LineReading, read_lines, source_of
@@ -16,13 +17,14 @@ from lithify.transcripts.registry import by_name, recognise
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a text was read as. `by_line` where its format reads lines one by one; `is_told`: the format was said, and
-    not found out."""
+    not found out. `lines` is the text where it is kept for a later reading."""
 
     format: TranscriptFormat
     transcript: Transcript
     outline: Outline
     by_line: LineReading | None = None
     is_told: bool = False
+    lines: Lines | None = None
 
 
 def read(text: str, name: str, format_name: str | None = None) -> Reading | None:
@@ -36,17 +38,37 @@ def read_again(lines: Lines, name: str, before: Reading | None, format_name: str
     common; the result is that of a first reading."""
     known = before.by_line if before is not None else None
     is_told = format_name is not None
+    if before is not None and (same := _renewed(lines, name, before, format_name)) is not None:
+        return same
     found = _format_of(lines, name, before) if format_name is None else by_name(format_name)
     if found is None:
         return None
     line_format = getattr(found, "LINES", None)
     if not isinstance(line_format, LineFormat):
         transcript = found.parse(lines.text)
-        return Reading(found, transcript, Outline(transcript), is_told=is_told)
+        return Reading(found, transcript, Outline(transcript), is_told=is_told, lines=lines)
     by_line = read_lines(line_format, lines, known)
     transcript = by_line.transcript()
     outline = Outline(transcript, before.outline if before is not None and by_line.altered is not None else None)
     return Reading(found, transcript, outline, by_line, is_told)
+
+
+def _renewed(lines: Lines, name: str, before: Reading, format_name: str | None) -> Reading | None:
+    """The reading of a text in which only some messages are others; None where more of it has to be read."""
+    messages, known, renew = before.transcript.messages, before.lines, getattr(before.format, "renew", None)
+    if renew is None or known is None or not isinstance(messages, MessageColumns) or before.transcript.problems:
+        return None
+    if before.is_told != (format_name is not None) or format_name not in (None, before.format.name):
+        return None
+    change = change_between(known, lines)
+    found = renew(messages, known, lines, change)
+    if found is None:
+        return None
+    told_by = max(LOOKED_AT_CHARACTERS, messages.ends[min(LOOKED_AT, len(messages)) - 1])
+    if format_name is None and change.start <= told_by and recognise(lines.text, name) is not before.format:
+        return None
+    transcript = Transcript(before.format.name, found.messages, ())
+    return Reading(before.format, transcript, Outline(transcript, before.outline, found), None, before.is_told, lines)
 
 
 def _format_of(lines: Lines, name: str, before: Reading | None) -> TranscriptFormat | None:

@@ -12,13 +12,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
 
 from lithify.core.kimi import OUTPUT_PREFIX
 from lithify.core.messages import Message, text_parts
+from lithify.transcripts.columns import Change, MessageColumns, Renewed, piece, renewed
 from lithify.transcripts.json_text import line_ending
+from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import LOOKED_AT_CHARACTERS, Stamp, Transcript, TranscriptMessage, replaced_messages
-from lithify.transcripts.specstory_turns import Turn, read
+from lithify.transcripts.specstory_turns import Turn, Turns, end_of_turn, leaves_turns_alone, read
 
 name = "specstory"
 
@@ -52,8 +55,66 @@ def recognise(text: str, name: str) -> bool:
 def parse(text: str) -> Transcript:
     """Every turn as a message. What stands above the first turn of a session is no message and no problem."""
     found = read(text)
-    messages = [TranscriptMessage(_message(text, turn, found.blocks), turn.start, turn.end) for turn in found.turns]
-    return Transcript(name, tuple(messages), ())
+    messages = [_message(text, turn, found.blocks) for turn in found.turns]
+    starts, ends = [turn.start for turn in found.turns], [turn.end for turn in found.turns]
+    return Transcript(name, MessageColumns(starts, ends, messages, list(_notes(found))), ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """Who speaks in a turn, how long its heading is, and where in it its fenced blocks lie."""
+
+    speaker: str
+    heading: int
+    blocks: tuple[tuple[int, int], ...]
+
+
+def _notes(found: Turns) -> Iterator[_Note]:
+    at = 0
+    for turn, following in zip_longest(found.turns, found.turns[1:]):
+        while at < len(found.blocks) and found.blocks[at][0] < turn.start:
+            at += 1
+        first = at
+        while at < len(found.blocks) and (following is None or found.blocks[at][0] < following.start):
+            at += 1
+        inside = ((start - turn.start, end - turn.start) for start, end in found.blocks[first:at])
+        yield _Note(turn.speaker, turn.body - turn.start, tuple(inside))
+
+
+def renew(messages: MessageColumns, before: Lines, after: Lines, change: Change) -> Renewed | None:
+    """The messages after a change within one turn that touches nothing which parts turns; None after any other."""
+    index = bisect_right(messages.starts, change.start) - 1
+    if index < 0 or before.has_lone_returns or after.has_lone_returns:
+        return None
+    start, note = messages.starts[index], messages.notes[index]
+    is_last = index + 1 == len(messages)
+    behind = before.length if is_last else messages.starts[index + 1]
+    first_line = before.starts[before.line_of(change.start)]
+    if first_line < start + note.heading or (change.old_end >= behind and not is_last):
+        return None
+    if not leaves_turns_alone(
+        _whole_lines(before, change.start, change.old_end), _whole_lines(after, change.start, change.new_end)
+    ):
+        return None
+    said = piece(after, start, behind + change.shift)
+    end = end_of_turn(said, note.heading, len(said))
+    if end <= note.heading:
+        return None
+    moved = tuple(_moved(block, change, start) for block in note.blocks)
+    message = _message(said, Turn(note.speaker, 0, note.heading, end), moved)
+    made = MessageColumns([start], [start + end], [message], [_Note(note.speaker, note.heading, moved)])
+    return renewed(messages, range(index, index + 1), made, change.shift)
+
+
+def _whole_lines(lines: Lines, start: int, end: int) -> list[str]:
+    return lines.all[lines.line_of(start) : lines.line_of(end) + 1]
+
+
+def _moved(block: tuple[int, int], change: Change, start: int) -> tuple[int, int]:
+    """A fenced block after a change in front of it, in it, or behind it."""
+    begins, ends = block
+    at = change.start - start
+    return begins + (change.shift if at <= begins else 0), ends + (change.shift if at < ends else 0)
 
 
 def write(text: str, transcript: Transcript, start: int, end: int, summary: Message, stamp: Stamp) -> str:

@@ -188,8 +188,9 @@ def _anchor(found: Found, command: CompactionCommand, line: int | None) -> int |
 
 
 def _of_draft(error: LithifyError, draft: DocumentDraft) -> LithifyError:
-    """The failure of applying a draft: one that is stale does not become fresh by a second try."""
-    if error.type != "stale":
+    """The failure of applying a draft: one that is stale does not become fresh by a second try. It still is fresh once
+    the user takes back what the editor spoilt."""
+    if error.type != "stale" or not error.retryable:
         return error
     told = f"draft {draft.draft_id} was not applied to {_small(title(draft.found.uri))}: {error.message}"
     return LithifyError("stale", f"{told.removesuffix('; try again')}; make a new draft", retryable=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from lithify.core.events import EventResult, NewEvent, StoredEvent, stored_event
 from lithify.core.exclusion import Exclusion
@@ -45,7 +46,8 @@ class Ingestion:
         """Stores and stages the events of all batches; the results of each, in order."""
         ceiling_bytes = self._settings().buffer.ceiling_bytes
         projects: dict[str, Project] = {}
-        flat = [self._prepared(store, event, projects) for batch in batches for event in batch.events]
+        recording = cache(store.events.recording)
+        flat = [self._prepared(store, event, projects, recording) for batch in batches for event in batch.events]
         accepted = iter(store.events.accept([one for one in flat if isinstance(one, StoredEvent)], ceiling_bytes))
         results = iter([next(accepted) if isinstance(one, StoredEvent) else one for one in flat])
         answers = [[next(results) for _ in batch.events] for batch in batches]
@@ -56,12 +58,15 @@ class Ingestion:
             self._on_change(project)
         return answers
 
-    def refusal(self, store: Store, kind: str, body: dict[str, object], project: Project) -> str | None:
-        """Why an event of a project is not recorded at all; None when it is."""
+    def refusal(
+        self, recording: Callable[[str], bool], kind: str, body: dict[str, object], project: Project
+    ) -> str | None:
+        """Why an event of a project is not recorded at all; None when it is. `recording`: whether the project of an id
+        is recorded now."""
         settings = self._settings()
         if not settings.recording.enabled:
             return "recording.enabled is off"
-        if not store.events.recording(project.project_id):
+        if not recording(project.project_id):
             return "recording is paused for this project (lithify.set_recording)"
         if self._exclude != settings.recording.exclude:
             self._exclusion, self._exclude = Exclusion(settings.recording.exclude), settings.recording.exclude
@@ -74,6 +79,7 @@ class Ingestion:
         store: Store,
         event: NewEvent | EventResult,
         projects: dict[str, Project],
+        recording: Callable[[str], bool],
     ) -> StoredEvent | EventResult:
         if isinstance(event, EventResult):
             return event
@@ -83,7 +89,7 @@ class Ingestion:
             project = self._find_project(event.source.project_path)
         except LithifyError as error:
             return _rejected(event, f"source.projectPath: {error.message}")
-        reason = self.refusal(store, event.kind, event.body, project)
+        reason = self.refusal(recording, event.kind, event.body, project)
         if reason is not None:
             return _rejected(event, reason)
         stored = stored_event(event, project.project_id)

@@ -234,7 +234,7 @@ class SessionKeeper:
     def _event(self, store: Store, info: SessionInfo, utterance: Utterance) -> StoredEvent | None:
         """The event that something said becomes; None where it is not to be recorded."""
         project = Project(info.project_id, info.project_root)
-        if self._ingestion.refusal(store, utterance.kind, utterance.body, project) is not None:
+        if self._ingestion.refusal(store.events.recording, utterance.kind, utterance.body, project) is not None:
             return None
         event = NewEvent(
             event_id=self._new_id(),

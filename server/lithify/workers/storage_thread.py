@@ -23,6 +23,8 @@ Result = TypeVar("Result")
 T = TypeVar("T")
 
 MAX_BATCH = 256
+"""Weight from which on no further item is taken into a run."""
+
 RETRY_SECONDS = 1.0
 
 PROBE_SECONDS = 1.0
@@ -49,6 +51,7 @@ class ProbedStore(Store, Protocol):
 class _Call:
     job: Callable[[Store], Any]
     future: Future[Any] | None
+    weight: int = 1
     done: bool = False
 
 
@@ -56,6 +59,7 @@ class _Call:
 class _Queued(Generic[Item]):
     item: Item
     future: Future[Any] | None
+    weight: int
     done: bool = False
 
 
@@ -81,6 +85,7 @@ class StorageThread(Generic[Item, Result]):
         self._queue: deque[_Call | _Queued[Item]] = deque()
         self._kept: deque[_Call | _Queued[Item]] = deque()
         self._dropped = 0
+        self._backlog = 0
         self._changed = threading.Condition()
         self._closing = False
         self._store: ProbedStore | None = None
@@ -92,14 +97,14 @@ class StorageThread(Generic[Item, Result]):
         self._thread = threading.Thread(target=self._run, name="lithify-storage", daemon=True)
         self._thread.start()
 
-    def put(self, item: Item) -> None:
-        """Queues an item that nobody waits for."""
-        self._append(_Queued(item, None))
+    def put(self, item: Item, weight: int = 1) -> None:
+        """Queues an item that nobody waits for; it counts for so many pieces of work."""
+        self._append(_Queued(item, None, weight))
 
-    async def handle(self, item: Item) -> Result:
-        """Queues an item and waits for its result. Raises LithifyError."""
+    async def handle(self, item: Item, weight: int = 1) -> Result:
+        """Queues an item, which counts for so many pieces of work, and waits for its result. Raises LithifyError."""
         future: Future[Result] = Future()
-        self._append(_Queued(item, future))
+        self._append(_Queued(item, future, weight))
         return await asyncio.shield(asyncio.wrap_future(future))
 
     def run(self, job: Callable[[Store], T]) -> asyncio.Future[T]:
@@ -119,7 +124,7 @@ class StorageThread(Generic[Item, Result]):
     @property
     def backlog(self) -> int:
         """Pieces of work in the queue."""
-        return len(self._queue)
+        return self._backlog
 
     def close(self, timeout_seconds: float) -> bool:
         """Finishes all that is queued and closes the store; whether that was done in time."""
@@ -133,6 +138,7 @@ class StorageThread(Generic[Item, Result]):
         with self._changed:
             if not self._closing:
                 self._queue.append(work)
+                self._backlog += work.weight
                 self._changed.notify()
                 return
         _fail(work, LithifyError("storage_failed", "the server is ending"))
@@ -144,6 +150,7 @@ class StorageThread(Generic[Item, Result]):
                     if not self._changed.wait(self._retry_seconds if self._kept else None):
                         break
                 batch = _taken(self._queue)
+                self._backlog -= sum(work.weight for work in batch)
             failure = self._retry() or self._attempt(batch)
             if failure is not None:
                 self._put_off(batch, failure)
@@ -249,8 +256,10 @@ class StorageThread(Generic[Item, Result]):
 def _taken(queue: deque[_Call | _Queued[Item]]) -> list[_Call | _Queued[Item]]:
     """Takes the next call, or the next run of items, from the front."""
     batch: list[_Call | _Queued[Item]] = []
-    while queue and len(batch) < MAX_BATCH and not (batch and isinstance(queue[0], _Call)):
+    weight = 0
+    while queue and weight < MAX_BATCH and not (batch and isinstance(queue[0], _Call)):
         batch.append(queue.popleft())
+        weight += batch[-1].weight
         if isinstance(batch[0], _Call):
             break
     return batch

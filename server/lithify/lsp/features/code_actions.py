@@ -24,7 +24,7 @@ def register(server: LithifyServer) -> None:
     async def actions(params: wire.CodeActionParams) -> list[dict[str, Any]]:
         if not _wanted(params.context.only):
             return []
-        document = await shown(server, params.text_document.uri)
+        document = await shown(server, params.text_document.uri, as_asked=True)
         if document is None:
             return []
         commands = _commands(document, params.range, asks=server.instructions.can_be_asked)

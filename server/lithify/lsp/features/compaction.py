@@ -12,6 +12,7 @@ from lithify.lsp.document_commands import apply_document_draft, compact_document
 from lithify.lsp.progress import Progress
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.session_uris import session_of
+from lithify.lsp.told_warnings import tell_warnings
 from lithify.workers.session_compaction import Compacted
 
 
@@ -19,24 +20,26 @@ def register(server: LithifyServer) -> None:
     """Registers the feature."""
 
     async def compact_conversation(params: wire.CompactConversation) -> dict[str, Any]:
+        title = "Compacting conversation"
         if (uri := _document(params)) is not None:
-            return await compact_document(server, params, uri, "Compacting conversation")
-        return await _compact(server, params, _session(params), "Compacting conversation")
+            return tell_warnings(server, await compact_document(server, params, uri, title))
+        return tell_warnings(server, await _compact(server, params, _session(params), title))
 
     async def compact_up_to_here(params: wire.CompactUpToHere) -> dict[str, Any]:
         if (uri := _document(params)) is not None:
-            return await compact_document(server, params, uri, "Compacting up to here")
+            return tell_warnings(server, await compact_document(server, params, uri, "Compacting up to here"))
         session_id = _session(params)
         if params.line is not None:
             raise LithifyError("invalid_params", "line names a place in a document; a session takes messageId or index")
         if (params.message_id is None) == (params.index is None):
             raise LithifyError("invalid_params", "give one anchor: either messageId or index")
-        return await _compact(server, params, session_id, "Compacting up to here")
+        return tell_warnings(server, await _compact(server, params, session_id, "Compacting up to here"))
 
     async def apply_draft(params: wire.ApplyCompaction) -> dict[str, Any]:
         if (draft := server.parts.compactor.drafts.of_document(params.draft_id)) is not None:
-            return await apply_document_draft(server, draft, params.summary_text)
-        return _applied(server, await server.parts.compactor.apply_draft(params.draft_id, params.summary_text))
+            return tell_warnings(server, await apply_document_draft(server, draft, params.summary_text))
+        applied = await server.parts.compactor.apply_draft(params.draft_id, params.summary_text)
+        return tell_warnings(server, _applied(server, applied))
 
     async def discard_draft(params: wire.DiscardDraft) -> dict[str, Any]:
         if (draft := server.parts.compactor.drafts.of_document(params.draft_id)) is not None:

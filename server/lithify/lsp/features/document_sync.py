@@ -22,6 +22,7 @@ def register(server: LithifyServer) -> None:
 
     def did_close(params: wire.DocumentParams) -> None:
         server.documents.close(params.text_document.uri)
+        server.read_only.forget(params.text_document.uri)
 
     def did_save(_: wire.DocumentParams) -> None:
         """What is on the disk is now what is open; nothing of ours depends on it."""

@@ -9,6 +9,7 @@ from lsprotocol import types
 from lithify.core.messages import role_of
 from lithify.lsp import document_wire as wire
 from lithify.lsp.positions import offset_of
+from lithify.lsp.read_only import read_only_reason
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.shown_document import ShownDocument, shown, tokens
 
@@ -19,7 +20,7 @@ def register(server: LithifyServer) -> None:
     """Registers the feature."""
 
     async def hover(params: wire.HoverParams) -> dict[str, Any] | None:
-        document = await shown(server, params.text_document.uri)
+        document = await shown(server, params.text_document.uri, as_asked=True)
         if document is None:
             return None
         at = params.position
@@ -53,4 +54,6 @@ def _words(document: ShownDocument, index: int) -> str:
     if calls := outline.calls(index):
         more = f" and {len(calls) - CALLS_SHOWN} more" if len(calls) > CALLS_SHOWN else ""
         lines.append(f"Calls {', '.join(calls[:CALLS_SHOWN])}{more}")
+    if (reason := read_only_reason(document)) is not None:
+        lines.append(reason)
     return "\n".join(lines)

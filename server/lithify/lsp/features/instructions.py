@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from lithify.core.outcomes import LithifyError
 from lithify.lsp import wire
 from lithify.lsp.server import LithifyServer
+from lithify.workers.model_use import required
+from lithify.workers.ports import Models
+
+UNHEEDED = "Only the offline model is there, which does not heed instructions (another one: settings lithify.model.*)."
 
 TITLES = {"lithify.compact_up_to_here": "Compact up to here", "lithify.compact_conversation": "Compact conversation"}
 
@@ -19,10 +24,26 @@ def register(server: LithifyServer) -> None:
         preview: dict[str, Any] = await run(params.command, {**argument, "dryRun": True})
         if preview["type"] != "preview":
             return preview
-        instructions = await server.instructions.ask(TITLES[params.command])
+        models = required(server.parts.choose_models())
+        instructions = await _asked(server, TITLES[params.command], _note(models))
         asked = {**argument, "instructions": instructions, "digest": preview["digest"]}
         result: dict[str, Any] = await run(params.command, asked)
         return result
 
     name = "lithify.compact_with_instructions"
     server.protocol.on_command(name, wire.CompactWithInstructions, compact, cancellable=True)
+
+
+async def _asked(server: LithifyServer, title: str, note: str) -> str:
+    """What the user wants. An editor that knows no questions tells of no failed command either, so its user is told."""
+    try:
+        return await server.instructions.ask(title, note)
+    except LithifyError:
+        if not server.instructions.can_be_asked:
+            server.show_warning(f"This editor cannot ask for instructions, so nothing was changed; take {title!r}.")
+        raise
+
+
+def _note(models: Models) -> str:
+    """What the user should know before the question, if anything."""
+    return UNHEEDED if all(model.name == "offline" for model in models) else ""

@@ -26,6 +26,8 @@ def register(server: LithifyServer) -> None:
         shown |= convert.answerer(done.answerer)
         if done.problem is not None:
             shown["problem"] = done.problem
+        elif not done.records:
+            shown["reason"] = "nothing_worth_keeping" if done.extracted else "nothing_waiting"
         return shown
 
     async def compact_buffer(params: wire.ProjectParams) -> dict[str, Any]:
