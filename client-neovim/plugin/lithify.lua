@@ -7,7 +7,7 @@ vim.g.loaded_lithify = true
 
 local function command(name, module, call, options)
   vim.api.nvim_create_user_command("Lithify" .. name, function(given)
-    require("lithify." .. module)[call](vim.trim(given.args))
+    require("lithify." .. module)[call](vim.trim(given.args), given.bang)
   end, options)
 end
 
@@ -18,5 +18,5 @@ command("Cancel", "compaction", "cancel", { desc = "End the compaction that runs
 command("Preview", "compaction", "preview", { desc = "Show what a compaction would send" })
 command("Messages", "messages", "list", { desc = "List the messages of this chat" })
 command("Memory", "memory", "search", { nargs = "*", desc = "Search the memory of this project, or list it" })
-command("Sessions", "sessions", "list", { desc = "List chats: live ones, and those of coding agents" })
+command("Sessions", "sessions", "list", { bang = true, desc = "List chats: live ones, and those of coding agents" })
 command("Status", "status", "tell", { desc = "Tell how buffer and memory of this project stand" })

@@ -9,7 +9,7 @@ import pytest
 
 from tests.editors.installed import EMACS
 from tests.editors.page import snippet
-from tests.editors.users import Session, new_user, run
+from tests.editors.users import SAMPLES, Session, new_user, run
 from tests.support.document_chat import CHAT, TEXT
 from tests.support.transcripts import json_lines
 
@@ -31,6 +31,7 @@ def done(client: str, tmp_path_factory: pytest.TempPathFactory) -> Session:
         "CHAT": str(user.chat),
         "DRIVE": str(HERE / "drive.el"),
         "CONFIGURATION": str(user.write("init.el", snippet(client))),
+        "SAMPLES": " ".join(user.samples()),
         "SESSION": str(user.write("session.el", snippet(f"{client}-session"))),
     }
     editor = replace(EMACS, environment=EMACS.environment | environment)
@@ -40,6 +41,18 @@ def done(client: str, tmp_path_factory: pytest.TempPathFactory) -> Session:
 def test_the_server_is_attached_to_a_transcript(done: Session) -> None:
     assert done["before"] == TEXT
     assert len(done.servers) == 1
+
+
+def test_each_kind_of_transcript_is_shown(done: Session) -> None:
+    assert {Path(file).suffix for file, symbols in done["kinds"].items() if symbols > 0} == set(SAMPLES)
+
+
+def test_a_chat_that_can_only_be_read_says_why(done: Session) -> None:
+    assert "Nothing can be compacted in this chat. Line 1 is broken JSON" in done["read_only"]
+
+
+def test_the_user_is_warned_that_the_offline_model_heeds_no_instructions(done: Session) -> None:
+    assert "The compaction is made, but: The offline model does not heed instructions" in done["messages"]
 
 
 def test_each_message_is_a_symbol(done: Session) -> None:
@@ -70,6 +83,7 @@ def test_one_undo_takes_back_the_edit_and_nothing_more(done: Session) -> None:
 
 def test_a_preview_is_shown(done: Session) -> None:
     assert done["preview"].startswith("# Preview: compact up to here")
+    assert "Messages: 4 of 6 are summarised" in done["preview"]  # the server has the text that the undo left
 
 
 def test_the_menu_asks_for_instructions_with_a_second_one(done: Session) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.editors.installed import NEOVIM, OLD_NEOVIM, Editor
 from tests.editors.page import snippet
-from tests.editors.users import LONG_MESSAGES, Session, new_user, run
+from tests.editors.users import LONG_MESSAGES, SAMPLES, Session, new_user, run
 from tests.support.document_chat import CHAT, TEXT
 from tests.support.transcripts import json_lines
 
@@ -53,6 +53,7 @@ def done(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Session:
     scripts = {
         "DRIVE": str(HERE / "drive.lua"),
         "SESSION": str(user.write("session.lua", snippet(way.session))),
+        "SAMPLES": " ".join(user.samples()),
         "PREVIEW": "shown" if way.shows_documents else "",
         "LENSES": "at once" if way.configuration == "neovim" else "",
     }
@@ -63,6 +64,14 @@ def done(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Session:
 def test_the_server_is_attached_to_a_transcript(done: Session) -> None:
     assert done["before"] == TEXT
     assert len(done.servers) == 1
+
+
+def test_each_kind_of_transcript_is_shown(done: Session) -> None:
+    assert {Path(file).suffix for file, symbols in done["kinds"].items() if symbols > 0} == set(SAMPLES)
+
+
+def test_a_chat_that_can_only_be_read_says_why(done: Session) -> None:
+    assert done["read_only"].startswith("Nothing can be compacted in this chat. Line 1 is broken JSON")
 
 
 def test_each_message_is_a_symbol(done: Session) -> None:
@@ -99,6 +108,10 @@ def test_a_preview_is_opened_where_the_editor_can(done: Session, way: Way) -> No
 def test_the_menu_asks_for_instructions_with_a_second_one(done: Session) -> None:
     assert any("with instructions" in entry for entry in done["instructions_menu"])
     assert any("Decisions and why" in entry for entry in done["focuses"])
+
+
+def test_the_user_is_warned_that_the_offline_model_heeds_no_instructions(done: Session) -> None:
+    assert "The compaction is made, but: The offline model does not heed instructions" in done["messages"]
 
 
 def test_progress_is_drawn_in_the_status_line(done: Session, way: Way) -> None:

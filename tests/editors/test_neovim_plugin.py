@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -52,7 +53,10 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Session:
     user = with_plugin(tmp_path_factory.mktemp("user"))
     project = f'"cwd": {json.dumps(str(user.project))}'
     here = re.sub(r'"cwd":\s*"[^"]*"', project, CLAUDE_CODE.read_text(encoding="utf-8"))
-    user.write(".claude/projects/-shop/b3a7bd3c.jsonl", here)
+    version = re.compile(r'"version":\s*"[^"]*"')
+    newer = user.write(".claude/projects/-shop/c4b8ce4d.jsonl", version.sub('"version": "99.0.1"', here))
+    os.utime(newer, (0, 0))
+    user.write(".claude/projects/-shop/b3a7bd3c.jsonl", version.sub('"version": "2.1.332"', here))
     return run(user, _driven(), str(user.chat), "-S", str(HERE / "agent_sessions.lua"))
 
 
@@ -83,6 +87,11 @@ def test_the_messages_are_listed_with_their_sizes(done: Session) -> None:
     assert done["messages_list"][0] == "user: Fix the \U0001f600 sum (6 tokens)"
 
 
+def test_a_command_that_comes_before_the_server_waits_for_it(done: Session) -> None:
+    assert done["attached_at_first"] == 0
+    assert done["told_at_once"].startswith("6 messages became 3")
+
+
 def test_a_command_compacts_up_to_the_cursor_in_one_step(done: Session) -> None:
     summary, rest = done["after"].split("\n", 1)
     assert "Previous context has been compacted" in summary
@@ -110,8 +119,12 @@ def test_the_menu_asks_for_instructions_and_tells_the_same(done: Session) -> Non
     assert done["told_menu"] == done["told_up_to"]
 
 
+def test_before_the_question_the_user_is_told_that_the_offline_model_does_not_heed_the_answer(done: Session) -> None:
+    assert done["told_before_question"].startswith("Only the offline model is there, which does not heed instructions")
+
+
 def test_no_instructions_given_is_no_compaction_and_no_message(done: Session) -> None:
-    assert done["cancelled"] == {"told": 0, "unchanged": True}
+    assert done["cancelled"] == {"told": [done["told_before_question"]], "unchanged": True}
 
 
 def test_a_compaction_is_cancelled_and_changes_nothing(done: Session) -> None:
@@ -123,6 +136,12 @@ def test_a_compaction_is_cancelled_and_changes_nothing(done: Session) -> None:
 def test_a_preview_opens_read_only(done: Session) -> None:
     assert done["preview"]["text"].startswith("# Preview: compact up to here")
     assert (done["preview"]["readonly"], done["preview"]["filetype"]) == (True, "markdown")
+
+
+def test_previews_stand_beside_their_chat_in_one_window(done: Session) -> None:
+    assert done["preview"]["windows"] == [2, 2]
+    assert done["preview"]["beside_chat"]
+    assert done["preview"]["closed"]
 
 
 def test_the_status_line_tells_how_the_buffer_stands(done: Session) -> None:
@@ -150,6 +169,14 @@ def test_a_buffer_that_is_no_chat_is_told_with_the_way_out(done: Session) -> Non
     assert done["told_no_chat"] == "This buffer is no chat: open a transcript, or one of `:LithifySessions`."
 
 
+def test_a_file_that_is_no_transcript_is_told_of_as_one(done: Session) -> None:
+    assert "notes.txt" in done["told_no_transcript"]
+
+
+def test_a_chat_that_can_only_be_read_says_why(done: Session) -> None:
+    assert done["told_read_only"].startswith("Nothing can be compacted in this chat. Line 1 is broken JSON")
+
+
 def test_the_health_check_finds_command_and_server(done: Session) -> None:
     report = "\n".join(done["health"])
     assert "bin/lithify" in report
@@ -165,11 +192,20 @@ def test_one_server_serves_the_window_and_ends_with_it(done: Session) -> None:
 
 def test_live_sessions_are_listed_and_opened_as_documents(live: Session) -> None:
     title, line = live["sessions"]
-    assert title.startswith("1 chat")
+    assert title.startswith("1 chat of this project")
     assert "Rounding" in line
     assert "2 messages     32 tokens" in line
     assert "It rounds each line; the law wants the sum rounded." in live["session_lines"]
     assert len(live["session_lenses"]) == 2
+
+
+def test_a_project_without_chats_lists_those_of_others_with_their_projects(live: Session) -> None:
+    title, line = live["of_others"]
+    assert title.startswith("None of this project; 1 chat of others")
+    assert re.match(r"live +shop +Rounding ", line)
+    title, line = live["of_all"]
+    assert title.startswith("1 chat of all projects")
+    assert re.match(r"live +shop +Rounding ", line)
 
 
 def test_an_open_session_follows_its_compaction_and_its_undo(live: Session) -> None:
@@ -179,11 +215,18 @@ def test_an_open_session_follows_its_compaction_and_its_undo(live: Session) -> N
 
 
 def test_chats_of_coding_agents_are_listed_and_opened_as_files(agents: Session) -> None:
-    title, line = agents["listed"]
-    assert title.startswith("1 chat")
+    title, line, read_only = agents["listed"]
+    assert title.startswith("2 chats of this project")
+    assert read_only.endswith("read-only")
     assert line.startswith("claude-code  ")
     assert "12 messages" in line
     assert agents["windows"] == 1
+
+
+def test_a_chat_of_an_agent_that_can_only_be_read_says_why_when_it_is_opened(agents: Session) -> None:
+    told = agents["told_read_only"]
+    assert told.startswith("Nothing can be compacted in this chat. ")
+    assert "Claude Code 99.0.1" in told
 
 
 def test_a_chat_of_an_agent_is_compacted_in_its_own_way_and_put_back(agents: Session) -> None:

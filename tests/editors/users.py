@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.editors.installed import Editor
-from tests.support.document_chat import TEXT
+from tests.support.document_chat import CHAT, TEXT
 from tests.support.messages import user as said_by_user
+from tests.support.samples import DATA
 from tests.support.transcripts import json_lines
 
 LONG_MESSAGES = 400
@@ -23,6 +24,12 @@ LONG = json_lines(
     [said_by_user(f"Step {number}: please look at src/part{number}.py. " * 8) for number in range(LONG_MESSAGES)]
 )
 """A chat that takes even the offline model so long that an editor can show progress."""
+
+READ_ONLY = json.dumps(CHAT)[:-9]
+"""A chat that Lithify does not write into: its JSON is broken off."""
+
+SAMPLES = {path.suffix: path for path in sorted((DATA / "transcripts").glob("*/*.*"))}
+"""A transcript of each ending that the samples of all formats have."""
 
 SECONDS = 150.0
 SERVER_SECONDS = 10.0
@@ -47,6 +54,11 @@ class User:
     def chat(self) -> Path:
         """The transcript."""
         return self.project / "chat.jsonl"
+
+    def samples(self) -> list[str]:
+        """The sample transcripts, by their places in the project."""
+        found = self.project.rglob("sample.*")
+        return sorted(str(path.relative_to(self.project)) for path in found)
 
     def write(self, place: str, text: str) -> Path:
         """A file in the home, with its folders."""
@@ -79,6 +91,13 @@ def new_user(home: Path) -> User:
     user.write("shop/.git/HEAD", "ref: refs/heads/main\n")
     user.write("shop/chat.jsonl", TEXT)
     user.write("shop/long.jsonl", LONG)
+    user.write("shop/read-only.json", READ_ONLY)
+    user.write("shop/notes.txt", "The cent is lost in the till.\n")
+    user.write("elsewhere/.git/HEAD", "ref: refs/heads/main\n")
+    user.write("elsewhere/notes.txt", "Nobody has chatted here.\n")
+    for sample in SAMPLES.values():
+        folder = "shop/.specstory/history" if sample.suffix == ".md" else "shop"
+        user.write(f"{folder}/sample{sample.suffix}", sample.read_text(encoding="utf-8"))
     user.write("bin/lithify", _COMMAND).chmod(0o755)
     return user
 

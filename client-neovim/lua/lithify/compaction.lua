@@ -18,20 +18,34 @@ local function target()
   return session and { sessionId = session } or { uri = vim.uri_from_bufnr(0) }
 end
 
-local function is_chat()
-  if vim.lsp.get_clients({ name = "lithify", bufnr = 0 })[1] then
-    return true
+--- The server of this buffer; where there is none, the user is told what to do.
+local function server_of_chat()
+  local ok, client = pcall(server.of_buffer)
+  if not ok then
+    server.say(tostring(client), vim.log.levels.ERROR)
+  elseif client then
+    return client
+  else
+    server.say("This buffer is no chat: open a transcript, or one of `:LithifySessions`.", vim.log.levels.WARN)
   end
-  server.say("This buffer is no chat: open a transcript, or one of `:LithifySessions`.", vim.log.levels.WARN)
-  return false
+end
+
+--- Why nothing is offered here; the server says it of a chat that it can only read, at its first message.
+local function why_nothing()
+  for _, diagnostic in ipairs(vim.diagnostic.get(0)) do
+    if diagnostic.source == "lithify" and diagnostic.code == "read_only" then
+      return diagnostic.message
+    end
+  end
+  return "Nothing can be compacted here."
 end
 
 --- Looks among the actions at the cursor, as the menu has them, for the first that runs a command.
 local function action_at_cursor(name, found)
-  if not is_chat() then
+  local client = server_of_chat()
+  if not client then
     return
   end
-  local client = vim.lsp.get_clients({ name = "lithify", bufnr = 0 })[1]
   local params = vim.lsp.util.make_range_params(0, client.offset_encoding)
   params.context = { diagnostics = {} }
   server.request("textDocument/codeAction", params, function(actions)
@@ -41,14 +55,14 @@ local function action_at_cursor(name, found)
         return found(command.arguments[1])
       end
     end
-    server.say("Nothing can be compacted here.")
+    server.say(why_nothing())
   end)
 end
 
 --- Summarises all but the newest messages.
 ---@param instructions string what the summary should heed; may be empty
 function M.conversation(instructions)
-  if is_chat() then
+  if server_of_chat() then
     server.run(CONVERSATION, vim.tbl_extend("error", target(), { instructions = instructions }), told)
   end
 end
@@ -63,7 +77,7 @@ end
 
 --- Puts the messages of the newest compaction back.
 function M.undo()
-  if not is_chat() then
+  if not server_of_chat() then
     return
   end
   server.run("lithify.undo_compaction", target(), function()

@@ -19,6 +19,9 @@ M.options, M.is_set_up = defaults, false
 --- The question of a compaction with instructions. The client runs this in a coroutine; an input window may answer later.
 local function ask_instructions(_, asked)
   local waiting, answer = coroutine.running(), nil
+  if asked.note then
+    require("lithify.server").say(asked.note, vim.log.levels.WARN)
+  end
   vim.ui.input({ prompt = asked.title .. ": " }, function(text)
     answer = { instructions = text or vim.NIL }
     if coroutine.status(waiting) == "suspended" then
@@ -28,6 +31,22 @@ local function ask_instructions(_, asked)
   if not answer then
     coroutine.yield()
   end
+  return answer
+end
+
+--- A preview is shown beside its chat, in one window for all of them.
+local function show_document(failure, asked, context)
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.w[window].lithify_preview then
+      vim.api.nvim_set_current_win(window)
+    end
+  end
+  if not vim.w.lithify_preview then
+    vim.cmd("rightbelow split")
+    vim.w.lithify_preview = true
+  end
+  local answer = vim.lsp.handlers["window/showDocument"](failure, asked, context)
+  vim.keymap.set("n", "q", "<cmd>close<cr>", { buffer = 0, nowait = true })
   return answer
 end
 
@@ -86,6 +105,7 @@ function M.lsp(options)
         require("lithify.sessions").changed(session.sessionId)
       end,
       ["lithify/askInstructions"] = ask_instructions,
+      ["window/showDocument"] = show_document,
     },
     commands = require("lithify.compaction").of_menus(),
   }

@@ -10,6 +10,7 @@ local M = {}
 ---   progress   whether the status line tells progress, default true
 ---@param options table?
 function M.setup(options)
+  vim.filetype.add({ extension = { traj = "json" } })
   vim.lsp.config("lithify", require("lithify.config").lsp(options or {}))
   vim.lsp.enable("lithify")
 end

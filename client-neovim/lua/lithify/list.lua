@@ -21,6 +21,12 @@ function M.show(name, lines, keys)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, texts)
   vim.bo[buffer].modifiable = false
   M.open(buffer, math.min(#lines, MOST_LINES))
+  for number, line in ipairs(lines) do
+    if line.item ~= nil then
+      vim.api.nvim_win_set_cursor(0, { number, 0 })
+      break
+    end
+  end
   for key, act in pairs(keys) do
     vim.keymap.set("n", key, function()
       local item = lines[vim.api.nvim_win_get_cursor(0)[1]].item

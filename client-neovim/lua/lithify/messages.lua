@@ -7,6 +7,7 @@ local M = {}
 --- Fills the location list with one entry a message, and opens it.
 function M.list()
   local buffer, window = vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win()
+  pcall(server.of_buffer) -- where none can be had, the request says so
   local params = { textDocument = vim.lsp.util.make_text_document_params(buffer) }
   server.request("textDocument/documentSymbol", params, function(symbols)
     if #(symbols or {}) == 0 then

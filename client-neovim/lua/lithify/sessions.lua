@@ -7,6 +7,8 @@ local words = require("lithify.words")
 
 local M = {}
 
+local MOST_OF_AGENTS = 100
+
 local function fill(buffer, text)
   local lines = vim.split(text:gsub("\n$", ""), "\n")
   vim.bo[buffer].modifiable = true
@@ -47,6 +49,15 @@ function M.changed(session)
   end
 end
 
+--- What stands in the way of a compaction, if that is known before.
+local function tell_obstacle(chat)
+  if chat.writable == false and chat.reason then
+    server.say("Nothing can be compacted in this chat. " .. chat.reason)
+  elseif chat.live == true then
+    server.say("Its agent has this chat open: end it there before you compact it here.")
+  end
+end
+
 local function open(chat)
   if chat.sessionId and not chat.uri then
     return open_live(chat.sessionId)
@@ -54,53 +65,70 @@ local function open(chat)
   list.leave()
   if vim.startswith(chat.uri, "file:") then
     vim.cmd.edit(vim.fn.fnameescape(vim.uri_to_fname(chat.uri)))
+    tell_obstacle(chat)
   else
     server.say(("%s keeps its chats in no file that could be opened."):format(chat.agent), vim.log.levels.WARN)
   end
 end
 
-local function line(chat, kind)
+local function line(chat, kind, project)
   local size = ("%14s  %5s tokens"):format(words.count(chat.messages, "message"), words.short(chat.tokens))
   local marks = (chat.live == true and "  in use" or "") .. (chat.writable == false and "  read-only" or "")
   local title = words.column(chat.title or chat.sessionId or "", 44)
-  local text = words.column(kind, 13) .. title .. "  " .. size .. "  " .. words.moment(chat.updatedAt) .. marks
+  local place = project and words.column(vim.fs.basename(project), 16) .. "  " or ""
+  local text = words.column(kind, 13) .. place .. title .. "  " .. size .. "  " .. words.moment(chat.updatedAt) .. marks
   return { text = text, item = chat }
 end
 
-local function show(live, agents)
-  local lines = { { text = words.count(#live + #agents, "chat") .. ", newest first.  <CR> opens, q closes." } }
+local function show(live, agents, told, with_projects)
+  local lines = { { text = told .. ", newest first.  <CR> opens, q closes." } }
   for _, chat in ipairs(live) do
-    table.insert(lines, line(chat, "live"))
+    local project = chat.projectUri and vim.uri_to_fname(chat.projectUri) or ""
+    table.insert(lines, line(chat, "live", with_projects and project))
   end
   for _, chat in ipairs(agents) do
-    table.insert(lines, line(chat, chat.agent))
+    table.insert(lines, line(chat, chat.agent, with_projects and (chat.project or "")))
   end
   list.show("lithify://sessions", lines, { ["<CR>"] = open })
 end
 
---- Those of coding agents; none where the server knows nothing of them.
-local function agents_of(project, done)
-  local asked = { projectUri = project, limit = 100 }
-  server.request("lithify/listAgentSessions", asked, function(found)
-    done(found.sessions)
-  end, function(failure)
-    if (failure.data or {}).type == "not_built" then
-      done({})
-      return true
-    end
+--- Live chats and those of coding agents, of one project or of all; of agents none where the server knows nothing of
+--- them.
+local function find(project, done)
+  server.request("lithify/listSessions", { projectUri = project }, function(live)
+    local asked = { projectUri = project, limit = MOST_OF_AGENTS }
+    server.request("lithify/listAgentSessions", asked, function(found)
+      done(live.sessions, found.sessions)
+    end, function(failure)
+      if (failure.data or {}).type == "not_built" then
+        done(live.sessions, {})
+        return true
+      end
+    end)
   end)
 end
 
---- Lists the chats of this project.
-function M.list()
-  local project = vim.uri_from_fname(vim.fs.root(0, ".git") or vim.fn.getcwd())
-  server.request("lithify/listSessions", { projectUri = project }, function(live)
-    agents_of(project, function(agents)
-      if #live.sessions + #agents == 0 then
-        return server.say("There are no chats of this project yet.")
-      end
-      show(live.sessions, agents)
-    end)
+local function show_all(told)
+  find(nil, function(live, agents)
+    local count = #live + #agents
+    if count == 0 then
+      return server.say("There are no chats yet.")
+    end
+    show(live, agents, told:format(words.count(count, "chat")), true)
+  end)
+end
+
+--- Lists the chats of this project; where it has none, or where they are asked for, those of all projects.
+---@param all boolean
+function M.list(_, all)
+  if all then
+    return show_all("%s of all projects")
+  end
+  find(vim.uri_from_fname(vim.fs.root(0, ".git") or vim.fn.getcwd()), function(live, agents)
+    if #live + #agents == 0 then
+      return show_all("None of this project; %s of others")
+    end
+    show(live, agents, words.count(#live + #agents, "chat") .. " of this project")
   end)
 end
 

@@ -76,9 +76,32 @@ The server opens the second menu while no key is waited for, so no keys can be p
   "The end of the mode line, where what is not the mode's own stands."
   (mapconcat (lambda (part) (if (symbolp part) (symbol-value part) "")) mode-line-misc-info ""))
 
+(defun drive-kinds (attached)
+  "Open a sample of each kind of transcript, and note how many messages each has, once ATTACHED says that the server has
+it. Where the mode of its name is not that of chats, call that by hand, as the page says."
+  (drive-note
+   'kinds
+   (mapcar (lambda (file)
+             (find-file file)
+             (unless (derived-mode-p 'lithify-chat-mode)
+               (drive-keys "M-x lithify-chat-mode RET"))
+             (drive-wait (concat "the server of " file) attached)
+             (cons file (length (drive-imenu-names))))
+           (mapcar #'expand-file-name (split-string (getenv "SAMPLES"))))))
+
+(defun drive-read-only (attached)
+  "Open a chat that can only be read, and note what stands there of it, once ATTACHED says that the server has it."
+  (find-file (expand-file-name "read-only.json" (file-name-directory (getenv "CHAT"))))
+  (drive-keys "M-x lithify-chat-mode RET")
+  (drive-wait "the server of the chat that can only be read" attached)
+  (drive-imenu-names)
+  (flymake-start)
+  (drive-wait "why nothing can be compacted" #'flymake-diagnostics)
+  (drive-note 'read_only (flymake-diagnostic-text (car (flymake-diagnostics)))))
+
 (defun drive-long-chat (command attached)
   "Compact the long chat beside this one with COMMAND, once ATTACHED says that the server has it."
-  (find-file "long.jsonl")
+  (find-file (expand-file-name "long.jsonl" (file-name-directory (getenv "CHAT"))))
   (drive-wait "the server of the long chat" attached)
   (let ((before (drive-text)))
     (drive-choose command "Compact conversation")

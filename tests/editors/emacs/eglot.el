@@ -45,8 +45,10 @@
    (drive-note 'status (drive-mode-line))
    (jsonrpc-request (eglot-current-server) :workspace/executeCommand
                     '(:command "lithify.extract_now" :arguments [nil]))
-   (drive-wait "the status of the memory" (lambda () (string-match-p "0 waiting" (drive-mode-line))))
+   (drive-wait "the status of the memory" (lambda () (string-match-p "idle, 0 waiting" (drive-mode-line))))
    (drive-note 'status_after (drive-mode-line))
    (drive-keys "M-x lithify-search-memory RET receipt RET")
    (drive-note 'found (with-current-buffer "*lithify memory*" (drive-text)))
+   (drive-kinds #'eglot-managed-p)
+   (drive-read-only #'eglot-managed-p)
    (drive-long-chat "eglot-code-actions" #'eglot-managed-p)))

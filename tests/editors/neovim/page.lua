@@ -84,6 +84,22 @@ drive.session(function()
   vim.cmd("undo")
   facts.instructions_menu = menu
 
+  facts.kinds = {}
+  for _, file in ipairs(vim.split(vim.env.SAMPLES, " ")) do
+    vim.cmd("hide edit " .. file)
+    drive.client()
+    local document = { textDocument = vim.lsp.util.make_text_document_params(0) }
+    facts.kinds[file] = #drive.ask(client, "textDocument/documentSymbol", document).result
+  end
+  vim.cmd("hide edit read-only.json")
+  drive.client()
+  vim.lsp.buf.hover()
+  drive.wait("why nothing can be compacted", function()
+    return #vim.diagnostic.get(0) > 0
+  end)
+  facts.read_only = vim.diagnostic.get(0)[1].message
+  vim.cmd("hide edit chat.jsonl")
+
   dofile(vim.env.SESSION)
   drive.wait("the compacted session", function()
     facts.session = drive.ask(client, "lithify/getSession", { sessionId = "my-chat" }).result

@@ -7,8 +7,13 @@ local told, tells, lines_of, press = drive.told, drive.tells, drive.lines_of, dr
 drive.session(function()
   drive.hear()
   facts.idle = drive.status_line()
-  local client = drive.client()
   local before = drive.text()
+  facts.attached_at_first = #vim.lsp.get_clients({ bufnr = 0 })
+  facts.told_at_once = tells("the compaction before the server was there", function()
+    vim.cmd("LithifyCompact")
+  end)
+  vim.cmd("undo | doautocmd TextChanged")
+  local client = drive.client()
   drive.wait("the lenses", function()
     return #drive.drawn_lenses() > 0
   end)
@@ -24,12 +29,12 @@ drive.session(function()
   vim.cmd("lclose")
 
   vim.api.nvim_win_set_cursor(0, { 4, 0 })
-  local changes = vim.fn.undotree().seq_cur
+  local changes = vim.fn.undotree().seq_last
   facts.told_up_to = tells("the compaction", function()
     vim.cmd("LithifyCompactUpTo keep the names")
   end)
   facts.after = drive.text()
-  facts.steps = vim.fn.undotree().seq_cur - changes
+  facts.steps = vim.fn.undotree().seq_last - changes
   facts.told_undo = tells("the undo", function()
     vim.cmd("LithifyUndo")
   end)
@@ -53,9 +58,12 @@ drive.session(function()
     facts.asked = options.prompt
     take("the names")
   end
-  facts.told_menu = tells("the compaction of the menu", function()
-    vim.lsp.buf.code_action()
+  local told_before = #told
+  vim.lsp.buf.code_action()
+  drive.wait("what to know before the question, and the compaction of the menu", function()
+    return #told == told_before + 2
   end)
+  facts.told_before_question, facts.told_menu = told[told_before + 1], told[told_before + 2]
   vim.cmd("undo")
 
   local asked_again = false
@@ -63,13 +71,13 @@ drive.session(function()
     asked_again = true
     take(nil)
   end
-  local told_before = #drive.told
+  told_before = #told
   vim.lsp.buf.code_action()
   drive.wait("the second question", function()
     return asked_again
   end)
   drive.quiet(client)
-  facts.cancelled = { told = #drive.told - told_before, unchanged = drive.text() == before }
+  facts.cancelled = { told = vim.list_slice(told, told_before + 1), unchanged = drive.text() == before }
 
   vim.api.nvim_win_set_cursor(0, { 4, 0 })
   local chat = vim.api.nvim_get_current_buf()
@@ -78,7 +86,16 @@ drive.session(function()
     return vim.api.nvim_get_current_buf() ~= chat
   end)
   facts.preview = { text = drive.text(), readonly = vim.bo.readonly, filetype = vim.bo.filetype }
-  vim.cmd("buffer " .. chat)
+  facts.preview.windows = { #vim.api.nvim_list_wins() }
+  vim.cmd("wincmd p")
+  facts.preview.beside_chat = vim.api.nvim_get_current_buf() == chat
+  vim.cmd("LithifyPreview")
+  drive.wait("the preview once more", function()
+    return vim.api.nvim_get_current_buf() ~= chat
+  end)
+  table.insert(facts.preview.windows, #vim.api.nvim_list_wins())
+  press("q")
+  facts.preview.closed = vim.api.nvim_get_current_buf() == chat
 
   vim.cmd("hide edit long.jsonl")
   drive.client()
@@ -109,7 +126,7 @@ drive.session(function()
   drive.ask(client, "workspace/executeCommand", { command = "lithify.extract_now", arguments = { vim.empty_dict() } })
   vim.cmd("LithifyMemory receipt")
   facts.memory = lines_of("lithify://memory")
-  press("j<CR>")
+  press("<CR>")
   facts.record = lines_of("lithify://memory/")
   vim.cmd("wincmd p")
   vim.fn.confirm = function(question)
@@ -119,7 +136,16 @@ drive.session(function()
   facts.told_forgotten = tells("that nothing is left", function()
     press("2Gd")
   end)
-  vim.cmd("only | enew")
+  vim.cmd("only | hide edit read-only.json")
+  drive.client()
+  facts.told_read_only = tells("why nothing can be compacted", function()
+    vim.cmd("LithifyCompactUpTo")
+  end)
+  vim.cmd("hide edit notes.txt")
+  facts.told_no_transcript = tells("that this is no transcript", function()
+    vim.cmd("LithifyCompact")
+  end)
+  vim.cmd("enew")
   facts.told_no_chat = tells("that this is no chat", function()
     vim.cmd("LithifyCompact")
   end)
