@@ -109,7 +109,7 @@ def test_the_last_hour_is_held_against_the_background_budget(place: Place, bench
 
 
 def test_an_empty_ledger_says_that_nothing_ever_left(place: Place, bench: Bench) -> None:
-    assert ledger(place) == Ended(0, "Nothing ever left this machine: no model was asked yet.\n", "")
+    assert ledger(place) == Ended(0, "Nothing ever left this machine: no call of a model is listed.\n", "")
 
 
 def test_a_ledger_of_the_offline_model_alone_says_that_nothing_ever_left(place: Place, bench: Bench) -> None:

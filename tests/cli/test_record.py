@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +54,7 @@ def test_nothing_is_recorded_twice_also_from_a_file_that_was_moved_and_has_grown
 def test_the_cost_is_told_first_and_without_a_yes_nothing_is_recorded(
     chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     assert record(chat) == 2
     told = capsys.readouterr().err
     assert ("6 events" in told, "about 1 model call (" in told, "--yes" in told) == (True, True, True)
@@ -87,3 +89,31 @@ def test_a_file_that_is_no_chat_keeps_all_from_being_recorded(
     assert main.main(["record", str(chat), str(tmp_path / "notes.txt"), "--yes"]) == 1
     assert "nothing was recorded" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+def test_what_comes_next_is_told_and_the_command_that_is_told_makes_memory(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert record(chat, "--yes") == 0
+    told = capsys.readouterr().err
+    (line,) = [line for line in told.splitlines() if line.startswith("To make memory of it now: ")]
+    words = shlex.split(line.partition(": ")[2])
+    assert main.main(words[words.index("memory") :]) == 0
+    made = capsys.readouterr().err
+    assert "of 6 events of " in made
+    assert "(the offline model)" in made
+    assert set(stored_states(chat.parents[1] / "data").values()) == {"extracted"}
+
+
+def test_tool_calls_that_are_left_out_are_told_with_the_option_that_takes_them_in(
+    chat: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = {"id": "c", "function": {"name": "read", "arguments": "{}"}}
+    answers = [{"role": "tool", "tool_call_id": "c", "content": "text"}]
+    chat.write_text(
+        json.dumps([*conversation(1), {"role": "assistant", "content": None, "tool_calls": [call]}, *answers])
+    )
+    record(chat, "--yes")
+    assert "1 tool call with their results are left out; --tools" in capsys.readouterr().err
+    record(chat, "--yes", "--tools")
+    assert "--tools" not in capsys.readouterr().err

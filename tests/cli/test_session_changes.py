@@ -53,8 +53,8 @@ def test_a_session_is_compacted_and_undone_at_once_by_another_process(
 
 def test_what_is_told_is_what_became_of_it_how_to_go_on_and_how_to_undo_it(place: Place, home: AgentHome) -> None:
     kept = keep(home, "codex")
-    told = place.run("sessions", "compact", str(kept.path), "--up-to", "2").err.splitlines()
-    assert told[0].startswith("Compacted messages 1 to 2: 6 messages became 5, ")
+    told = place.run("sessions", "compact", str(kept.path), "--up-to", "4").err.splitlines()
+    assert told[0].startswith("Compacted messages 1 to 4: 6 messages became 3, ")
     assert told[-4].startswith("Added the summary to the Codex session 01996135; what it held before is in ")
     assert told[-3:] == [
         "Codex sees it when it next resumes the session; one that is running keeps its own history.",
@@ -79,8 +79,9 @@ def test_where_the_agent_went_on_the_session_as_it_was_becomes_a_new_one_that_is
     (new,) = [one for one in listed if one["uri"] != kept.path.as_uri()]
     assert said_in(Path(new["uri"].removeprefix("file://"))) == WHOLE
     assert (new["writable"], new["project"]) == (True, str(home.folder / "shop"))
-    assert undone.err.splitlines()[-2:] == [
+    assert undone.err.splitlines()[-3:] == [
         f"What it held before is a new session: {new['sessionId']}",
+        f"It has the same title as the first one, and lies in {new['uri'].removeprefix('file://')}.",
         f"To go on there: {new['resumeCommand']}",
     ]
 
@@ -128,7 +129,7 @@ def test_a_session_that_can_only_be_read_says_why(place: Place, home: AgentHome)
     kept.path.write_text(kept.path.read_text().replace('"1.5"', '"9.1"'))
     refused = place.run("sessions", "compact", str(kept.path))
     assert (refused.code, refused.err.count("\n")) == (1, 1)
-    assert "The kimi-code session 07308d83 can only be read. It has the protocol 9.1" in refused.err
+    assert "The kimi-code session 07308d83 cannot be compacted. It has the protocol 9.1" in refused.err
 
 
 @pytest.mark.parametrize("action", ["compact", "undo"])
@@ -148,7 +149,33 @@ def _called(said: str) -> str:
 def test_there_is_nothing_to_undo_where_nothing_was_compacted(place: Place, home: AgentHome) -> None:
     refused = place.run("sessions", "undo", str(keep(home, "codex").path))
     assert refused.code == 1
-    assert "The Codex session 01996135 has no compaction that could be undone" in refused.err
+    assert "The Codex session 01996135 has no compaction that could be undone: as far as the data" in refused.err
+
+
+def test_show_lists_the_compactions_that_can_be_undone_and_how(place: Place, home: AgentHome) -> None:
+    kept = keep(home, "kimi-cli")
+    place.run("sessions", "compact", str(kept.path), "--preserve", "3")
+    place.run("sessions", "compact", str(kept.path), "--preserve", "1")
+    shown = json.loads(place.run("sessions", "show", "7c0e7f3a", "--json").out)
+    assert [one["messages"] for one in shown["compactions"]] == [3, 3]
+    lines = place.run("sessions", "show", "7c0e7f3a").lines
+    (at,) = [index for index, line in enumerate(lines) if line.startswith("Compactions")]
+    assert lines[at].split()[1] == shown["compactions"][0]["compactionId"]
+    assert lines[at + 1].endswith("a summary of 3 messages")
+    assert lines[at + 2].endswith("lithify sessions undo 7c0e7f3a")
+    assert place.run("sessions", "undo", "7c0e7f3a", shown["compactions"][0]["compactionId"]).code == 0
+    (left,) = json.loads(place.run("sessions", "show", "7c0e7f3a", "--json").out)["compactions"]
+    assert left == shown["compactions"][1]
+
+
+@pytest.mark.parametrize("agent", ["codex", "kimi-cli"])
+def test_a_session_that_would_not_become_smaller_is_left_alone(place: Place, home: AgentHome, agent: str) -> None:
+    kept = keep(home, agent)
+    before = kept.path.read_bytes()
+    done = place.run("sessions", "compact", str(kept.path), "--up-to", "1")
+    assert (done.code, done.err.count("\n"), kept.path.read_bytes()) == (0, 1, before)
+    assert "left as it is: compacted it would not be smaller (" in done.err
+    assert not (place.home / ".local").exists()
 
 
 def test_more_messages_than_there_are_do_not_fit(place: Place, home: AgentHome) -> None:

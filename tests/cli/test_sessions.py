@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from tests.cli.running import CONTROL, Place
 from tests.support.agent_homes import (
@@ -66,6 +67,43 @@ def test_the_list_is_aligned_and_fits_80_columns(place: Place, home: AgentHome) 
     lines = place.run("sessions", "list").lines
     assert max(map(len, lines)) <= 80
     assert len({line.index("2023-11-14") for line in lines if "2023-11-14" in line}) == 1
+
+
+def test_titles_in_wide_characters_fit_80_columns_too(place: Place, home: AgentHome) -> None:
+    home.claude_code(records=claude_code_records("漢字の題名" * 40))
+    assert max(map(cell_len, place.run("sessions", "list").lines)) <= 80
+
+
+def test_ids_that_have_nearly_all_in_common_move_no_other_lines(place: Place, home: AgentHome) -> None:
+    home.codex(session_id=CODEX_ID[:-1] + "0")
+    home.codex(session_id=CODEX_ID[:-1] + "1")
+    home.gemini()
+    lines = place.run("sessions", "list").lines
+    (gemini,) = [line for line in lines if " gemini " in line]
+    assert (len(gemini) <= 80, gemini.index("gemini") == lines[0].index("AGENT")) == (True, True)
+
+
+def test_sessions_with_one_id_are_listed_by_their_paths_and_named_by_them(place: Place, home: AgentHome) -> None:
+    paths = [home.claude_code(project=f"/home/ana/{name}") for name in ("shop", "farm")]
+    lines = place.run("sessions", "list").lines
+    assert {f"    ~/{path.relative_to(home.folder)}" for path in paths} <= set(lines)
+    refused = place.run("sessions", "show", CLAUDE_ID)
+    assert refused.code == 1
+    assert all(str(path) in refused.err for path in paths)
+    assert place.run("sessions", "show", str(paths[0])).code == 0
+
+
+def test_a_session_whose_id_looks_like_an_option_is_listed_by_its_path(place: Place, home: AgentHome) -> None:
+    path = home.claude_code(session_id="--help")
+    assert f"    ~/{path.relative_to(home.folder)}" in place.run("sessions", "list").lines
+    assert place.run("sessions", "show", "--", "--help").lines[-2:] == ["2. assistant", "    It is slow."]
+
+
+def test_what_is_to_be_copied_stays_on_one_line_of_a_narrow_terminal(place: Place, home: AgentHome) -> None:
+    path = home.codex()
+    shown = place.run_on_terminal("sessions", "show", CODEX_ID, columns=40, NO_COLOR="1")
+    assert f"cd /home/ana/shop && codex resume {CODEX_ID}" in shown
+    assert str(path) in shown
 
 
 def test_a_session_that_can_only_be_read_is_marked_and_where_it_says_why_is_told(place: Place, home: AgentHome) -> None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 from lithify.cli.doctor_report import as_bytes, counted
 from lithify.cli.output import as_called, print_text, write_bytes
-from lithify.cli.stored import add_data_dir, add_limit, answered, data_folder, find_project, read
+from lithify.cli.stored import (
+    add_data_dir,
+    add_limit,
+    answered,
+    command_here,
+    data_folder,
+    find_project,
+    read,
+    to_record,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -71,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    from lithify.cli.stored_text import print_lines, root_of, visible
+    from lithify.cli.stored_text import print_lines, root_of
     from lithify.core.entries import read_lines
     from lithify.storage.reading import read_buffer
 
@@ -81,20 +90,21 @@ def _show(args: argparse.Namespace) -> int:
     lines = read_lines(data)
     shown = lines if args.limit is None else lines[-args.limit :]
     if args.json:
-        _print_bytes(data if len(shown) == len(lines) else b"".join(line.data + b"\n" for line in shown))
+        write_bytes(data if len(shown) == len(lines) else b"".join(line.data + b"\n" for line in shown))
     elif shown:
         print_lines([*(one for line in shown for one in _block(line)), _sum(lines, len(data), project)])
     elif folder.exists():
-        print_lines([f"The buffer of {root_of(project)} is empty."])
+        print_text("\n".join([f"The buffer of {root_of(project)} is empty: nothing waits there.", *to_record(args)]))
     else:
-        print_lines([f"Nothing was recorded in {visible(str(folder))} yet."])
+        print_text("\n".join([f"Nothing was recorded in {folder} yet.", *to_record(args)]))
     return 0
 
 
 def _block(line: Line) -> list[str | Text]:
     from rich.text import Text
 
-    from lithify.cli.stored_text import INDENT, cut, visible
+    from lithify.cli.stored_text import cut
+    from lithify.cli.visible_text import INDENT, visible
 
     if line.entry is None:
         start = cut(visible(line.data.decode(errors="replace")), LINE_CHARACTERS)
@@ -109,7 +119,8 @@ def _block(line: Line) -> list[str | Text]:
 def _heading(entry: Entry, tool_name: str) -> Text:
     from rich.text import Text
 
-    from lithify.cli.stored_text import local_time, visible
+    from lithify.cli.stored_text import local_time
+    from lithify.cli.visible_text import visible
 
     parts: list[tuple[str, str]] = [(visible(entry.kind), "cyan")]
     if tool_name != entry.kind:
@@ -121,7 +132,8 @@ def _heading(entry: Entry, tool_name: str) -> Text:
 
 
 def _first_lines(mark: str, text: str) -> list[str]:
-    from lithify.cli.stored_text import cut, visible_lines
+    from lithify.cli.stored_text import cut
+    from lithify.cli.visible_text import visible_lines
 
     lines = [line for line in visible_lines(text) if line.strip()]
     first = [cut(line, LINE_CHARACTERS) for line in lines[:LINES]]
@@ -139,22 +151,11 @@ def _sum(lines: Sequence[Line], size_bytes: int, project: Project) -> str:
     return f"{entries:,} {'entry' if entries == 1 else 'entries'}{more}, {as_bytes(size_bytes)}: {root_of(project)}"
 
 
-def _print_bytes(data: bytes) -> None:
-    """The bytes as they are in a pipe; on a terminal what could steer it is escaped, as JSON may."""
-    from lithify.cli.stored_text import escaped, on_terminal
-
-    if on_terminal():
-        text = data.decode(errors="replace")
-        print_text("\n".join(map(escaped, text.removesuffix("\n").split("\n"))))
-    else:
-        write_bytes(data)
-
-
 # --- status ---
 
 
 def _status(args: argparse.Namespace) -> int:
-    from lithify.cli.stored_text import print_json, print_lines, root_of
+    from lithify.cli.stored_text import print_json, root_of
     from lithify.core.settings import Settings
 
     folder, settings = data_folder(args), Settings()
@@ -165,9 +166,10 @@ def _status(args: argparse.Namespace) -> int:
 
         print_json(wire_status(status, settings))
     elif _untouched(status):
-        print_lines([f"Nothing was recorded of {root_of(project)} yet."])
+        print_text("\n".join([f"Nothing was recorded of {root_of(project)} yet.", *to_record(args)]))
     else:
-        _print_status(status, settings)
+        waits = bool(status.size.entries or status.counts.waiting)
+        _print_status(status, settings, command_here(args, "memory", "extract") if waits else None)
     return 0
 
 
@@ -205,10 +207,11 @@ def _untouched(status: BufferStatus) -> bool:
     return not (status.size.size_bytes or counts.waiting or counts.records or any(runs)) and counts.recording
 
 
-def _print_status(status: BufferStatus, settings: Settings) -> None:
+def _print_status(status: BufferStatus, settings: Settings, extract: str | None) -> None:
+    """The status; `extract` is the command that makes memory of what waits, if anything does."""
     from rich.text import Text
 
-    from lithify.cli.stored_text import print_lines, print_pairs, root_of
+    from lithify.cli.stored_text import print_lines, print_pairs, root_of, to_copy
 
     counts, buffer = status.counts, settings.buffer
     style = {"degraded": "bold red", "full": "yellow"}.get(status.state, "green")
@@ -230,6 +233,8 @@ def _print_status(status: BufferStatus, settings: Settings) -> None:
     if status.extraction.run.last_error is not None:
         kept = "No event is lost: what could not be extracted stays, and is tried again by itself."
         print_lines(["", as_called(f"{kept} Models: 'lithify doctor', and docs/MODELS.md.")])
+    if extract is not None:
+        print_lines(["", "To make memory of what waits now:", to_copy(f"    {extract}")])
     print_lines(["", "Thresholds, cooldown and budget are the defaults; your editor's settings may name others."])
 
 
@@ -275,7 +280,8 @@ def _work(work: WorkStatus, cooldown_ms: int) -> Text:
 def _last_run(work: WorkStatus) -> Text:
     from rich.text import Text
 
-    from lithify.cli.stored_text import local_time, visible
+    from lithify.cli.stored_text import local_time
+    from lithify.cli.visible_text import visible
 
     run = work.run
     if run.last_run_at is None:

@@ -20,6 +20,7 @@ from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
 from lithify.transcripts.outline import Outline
 from lithify.transcripts.reading import Reading
 from lithify.transcripts.registry import FORMATS, by_name, recognise
+from lithify.transcripts.undecodable import decoded, encoded, unreadable_line
 from lithify.workers.document_changes import new_text
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -68,7 +69,7 @@ class ChatFile:
         """The file's bytes with the summary in place. Raises LithifyError as `document_changes.new_text` does."""
         stamp = Stamp(now_in_transcripts(), lambda: str(uuid4()))
         reading = Reading(self.format, self.transcript, Outline(self.transcript))
-        return new_text(self.text, reading, outcome, stamp).text.encode("utf-8")
+        return encoded(new_text(self.text, reading, outcome, stamp).text)
 
 
 def read_chat_file(name: str, format_name: str | None) -> ChatFile:
@@ -76,16 +77,14 @@ def read_chat_file(name: str, format_name: str | None) -> ChatFile:
     path = None if name == "-" else Path(name)
     title = "standard input" if path is None else name
     data, real = _bytes(path, title)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ChatFileError(f"{title} is not UTF-8 (line {line}); save it as UTF-8 and try again") from error
+    text = decoded(data)
     file_name = "" if real is None else real.name
     chat_format = by_name(format_name) if format_name else recognise(text, file_name)
-    if chat_format is None:
+    transcript = None if chat_format is None else chat_format.parse(text)
+    if (line := unreadable_line(text, transcript.messages if transcript else ())) is not None:
+        raise ChatFileError(f"{title} is not UTF-8 (line {line}); save it as UTF-8 and try again")
+    if chat_format is None or transcript is None:
         raise ChatFileError(_why_unknown(title, text))
-    transcript = chat_format.parse(text)
     if format_name and not transcript.messages and not chat_format.recognise(text, file_name):
         found = recognise(text, file_name)
         if found is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lithify.cli.compact_words import answer_of, why_nothing
 from lithify.cli.compacting import (
+    NothingToGain,
     add_compaction,
     concluded,
     options_of,
@@ -16,6 +17,7 @@ from lithify.cli.compacting import (
     summarised,
     tell_outcome,
     too_many,
+    undo_command,
 )
 from lithify.cli.output import print_text, say, usage, write_bytes
 from lithify.core.format_names import FORMAT_NAMES
@@ -37,6 +39,8 @@ _EPILOG = """When there is nothing to compact, a file is left alone and no new o
 the conversation on as it came. A leading system message counts as a message and always stays. Exit code: 0 also when
 there was nothing to do, 1 for a failure, 2 for a call that does not fit."""
 
+_FORMAT = f"read the file as this, whatever it looks like: {', '.join(FORMAT_NAMES)}"
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
@@ -45,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("file", type=_named, metavar="FILE", help="the chat file; - reads standard input")
     add_compaction(parser)
-    parser.add_argument("--format", choices=FORMAT_NAMES, help="read the file as this, whatever it looks like")
+    parser.add_argument("--format", choices=FORMAT_NAMES, metavar="NAME", help=_FORMAT)
     result = parser.add_mutually_exclusive_group()
     result.add_argument("--dry-run", action="store_true", help="show what a model would be sent, and ask none")
     result.add_argument(
@@ -67,7 +71,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _compact(args: argparse.Namespace) -> int:
     from lithify.cli.chat_file import check_target, read_chat_file
-    from lithify.core.conversation import Noop
 
     chat = read_chat_file(args.file, args.format)
     if (why := too_many(chat, args.up_to)) is not None:
@@ -76,49 +79,65 @@ def _compact(args: argparse.Namespace) -> int:
         check_target(chat, args.output)
     say_problems(chat)
     settings = settings_of(args)
-    if args.dry_run:
-        nothing = previewed(chat, args, settings)
-        return 0 if nothing is None else _tell_noop(chat, nothing, args)
+    try:
+        nothing = previewed(chat, args, settings) if args.dry_run else _made(chat, args, settings)
+    except NothingToGain as reason:
+        return _leave(chat, args, "Nothing to gain", str(reason))
+    return 0 if nothing is None else _leave(chat, args, "Nothing to compact", why_nothing(nothing, args.up_to))
+
+
+def _made(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> Noop | None:
+    """Compacts, and hands the result on; the no-op where there was nothing to do. Raises NothingToGain."""
+    from lithify.core.conversation import Noop
+
     if args.in_place:
         from lithify.cli.in_place import check_free
 
         check_free(chat, settings)
     outcome = summarised(chat, options_of(args), settings)
     if isinstance(outcome, Noop):
-        return _tell_noop(chat, outcome, args)
-    return _deliver(chat, outcome, args, settings)
-
-
-def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace, settings: Settings) -> int:
-    """Hands the result on, then says on standard error what became of the conversation; the exit code."""
-    from lithify.cli.chat_file import write_output
-    from lithify.cli.in_place import put_in_place
-
-    wrote = None
+        return outcome
     if args.in_place:
-        way_out = "compact more of it, or write it elsewhere with --output"
-        outcome, wrote = put_in_place(chat, outcome, settings, way_out)
-    elif args.output == STANDARD_STREAM:
+        _put(chat, outcome, args, settings)
+    else:
+        _deliver(chat, outcome, args)
+    return None
+
+
+def _deliver(chat: ChatFile, outcome: Summarised, args: argparse.Namespace) -> None:
+    """Hands the result on, then says on standard error what became of the conversation."""
+    from lithify.cli.chat_file import write_output
+
+    if args.output == STANDARD_STREAM:
         write_bytes(chat.compacted(outcome))
     elif args.output is not None:
         write_output(args.output, chat.compacted(outcome))
-        wrote = f"Wrote {args.output}."
     else:
         print_text(answer_of(outcome))
     tell_outcome(chat, outcome)
-    if wrote is not None:
-        say(wrote)
-    if args.in_place and chat.owner is not None:
+    if args.output not in (None, STANDARD_STREAM):
+        say(f"Wrote {args.output}.")
+
+
+def _put(chat: ChatFile, outcome: Summarised, args: argparse.Namespace, settings: Settings) -> None:
+    """Writes the result into the file, and says how to take it back."""
+    from lithify.cli.in_place import put_in_place
+
+    put = put_in_place(chat, outcome, settings)
+    tell_outcome(chat, put.outcome)
+    say(put.wrote)
+    if chat.owner is not None:
         say(f"{chat.owner} sees the change when it next opens this session; one that is running keeps its own history.")
-    return 0
+    if put.can_undo and chat.place is not None:
+        say(f"To take it back: {undo_command(chat.place, args, settings)}")
 
 
-def _tell_noop(chat: ChatFile, noop: Noop, args: argparse.Namespace) -> int:
+def _leave(chat: ChatFile, args: argparse.Namespace, nothing: str, why: str) -> int:
     passed_on = args.output == STANDARD_STREAM
     if passed_on:
         write_bytes(chat.data)
     left = "passed on as it came" if passed_on else "nothing was written" if args.output else "left as it is"
-    say(f"Nothing to compact in {chat.title}, {left}: {why_nothing(noop, args.up_to)}.")
+    say(f"{nothing} in {chat.title}, {left}: {why}.")
     return 0
 
 

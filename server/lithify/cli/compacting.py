@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from lithify.cli.compact_words import answered_by, compacted, count
+from lithify.cli.compact_words import answered_by, compacted, count, lone_summary
 from lithify.cli.model_settings import add_settings
-from lithify.cli.output import as_called, fail, print_text, progress, say, usage
+from lithify.cli.output import as_called, command_line, fail, print_text, progress, say, usage
 
 if TYPE_CHECKING:
     from lithify.cli.chat_file import ChatFile
@@ -38,6 +38,11 @@ def add_compaction(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="what the summary should give weight to; the offline model does not heed it",
     )
+    add_model(parser)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say which model answers."""
     add_settings(
         parser,
         "settings (JSON, as an editor sends them) that name the model to ask: an agent or an endpoint; without them "
@@ -48,17 +53,18 @@ def add_compaction(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class NothingToGain(Exception):
+    """A compaction that would not make the conversation smaller; the text says why, as a part of a sentence."""
+
+
 def concluded(args: argparse.Namespace, compact: Callable[[], int]) -> int:
     """Compacts; the exit code. What it stumbles over is told in one line."""
     from lithify.cli.chat_file import ChatFileError
     from lithify.cli.model_settings import BadSettings
     from lithify.core.outcomes import LithifyError
 
-    if args.model not in (None, OFFLINE) and args.settings is None:
-        return usage(
-            f"--model {args.model}: only 'offline' answers by itself; name the agent or endpoint that has another "
-            "model with --settings, see docs/MODELS.md"
-        )
+    if (why := nobody_has(args)) is not None:
+        return usage(why)
     try:
         return compact()
     except BadSettings as error:
@@ -67,6 +73,16 @@ def concluded(args: argparse.Namespace, compact: Callable[[], int]) -> int:
         return fail(str(error))
     except LithifyError as error:
         return fail(_what_to_do(error))
+
+
+def nobody_has(args: argparse.Namespace) -> str | None:
+    """Why the model that was asked for cannot answer; None where it may."""
+    if args.model in (None, OFFLINE) or args.settings is not None:
+        return None
+    return (
+        f"--model {args.model}: only 'offline' answers by itself; name the agent or endpoint that has another "
+        "model with --settings, see docs/MODELS.md"
+    )
 
 
 def too_many(chat: ChatFile, up_to: int | None) -> str | None:
@@ -121,13 +137,24 @@ def _workshop(settings: Settings) -> Workshop:
     return Workshop(find_conversation_prompt(user_prompts_dir()), settings.conversation, ask_directly)
 
 
+def check_gain(chat: ChatFile, options: CompactionOptions) -> None:
+    """Raises NothingToGain where all that would be compacted is a summary."""
+    from lithify.core.conversation import Plan
+    from lithify.workers.conversation import plan
+
+    planned = plan(chat.transcript.conversation, options)
+    if isinstance(planned, Plan) and lone_summary(chat.transcript.conversation, planned):
+        raise NothingToGain("what would be compacted is a summary already")
+
+
 def summarised(chat: ChatFile, options: CompactionOptions, settings: Settings) -> Summarised | Noop:
-    """The summary, made with a spinner on a terminal."""
+    """The summary, made with a spinner on a terminal. Raises NothingToGain."""
     import asyncio
 
     from lithify.cli.model_settings import models_of
     from lithify.workers.conversation import summarise
 
+    check_gain(chat, options)
     workshop, models, messages = _workshop(settings), models_of(settings), chat.transcript.conversation
     with progress(f"Compacting {chat.title} ...") as tell:
         if all(one.name == OFFLINE for one in models):
@@ -150,10 +177,11 @@ def _listed(settings: Settings, work: Callable[[Ask], Coroutine[Any, Any, Summar
 
 
 def previewed(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> Noop | None:
-    """Prints what a compaction would send; the no-op where it would send nothing."""
+    """Prints what a compaction would send; the no-op where it would send nothing. Raises NothingToGain."""
     from lithify.core.conversation import Noop
     from lithify.workers.conversation import preview
 
+    check_gain(chat, options_of(args))
     found = preview(chat.transcript.conversation, options_of(args), _workshop(settings))
     if isinstance(found, Noop):
         return found
@@ -163,6 +191,8 @@ def previewed(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> N
     what = compacted(chat.transcript.conversation, found.plan, f" of {stats.messages_before}")
     say(f"Would compact {what} in {requests}; no model was asked.")
     say(f"{stats.tokens_before:,} tokens would become some {stats.tokens_after:,}, by the size of an offline summary.")
+    if args.instructions.strip() and settings.model.provider == OFFLINE:
+        say("warning: The offline model does not heed instructions; one that --settings names does.")
     return None
 
 
@@ -175,14 +205,21 @@ def _print_request(found: Preview) -> None:
 def tell_outcome(chat: ChatFile, outcome: Summarised) -> None:
     """Says what became of the conversation."""
     stats, what = outcome.stats, compacted(chat.transcript.conversation, outcome.plan)
+    prompt = "" if outcome.method == "offline" else f", prompt {outcome.prompt_source}"  # the offline model reads none
     say(
         f"Compacted {what}: {count(stats.messages_before, 'message')} became "
         f"{stats.messages_after}, {count(stats.tokens_before, 'token')} became {stats.tokens_after:,} "
-        f"({answered_by(outcome)}, prompt {outcome.prompt_source})."
+        f"({answered_by(outcome)}{prompt})."
     )
     for warning in outcome.warnings:
-        if outcome.method != "offline" or warning.code != "prompt_fallback":  # the offline model reads no prompt
+        if outcome.method != "offline" or warning.code != "prompt_fallback":
             say(as_called(f"warning: {warning.message}"))
+
+
+def undo_command(place: str, args: argparse.Namespace, settings: Settings) -> str:
+    """The command that takes a compaction back, for a shell; `place` is what names the chat."""
+    elsewhere = args.settings is not None and settings.data_dir is not None
+    return command_line("sessions", "undo", *(["--settings", args.settings] if elsewhere else []), name=place)
 
 
 def _what_to_do(error: Exception) -> str:

@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
+
+from lithify.cli.console import console
 
 WIDEST_COLUMNS = 96
 WIDE_COLUMNS = 64
@@ -44,9 +46,9 @@ class Screen:
 
     def __init__(self) -> None:
         self._out = sys.stdout or io.StringIO()
+        self._console = console(self._out)
         if isinstance(self._out, io.TextIOWrapper):
             self._out.reconfigure(errors="replace")
-        self._console = Console(file=self._out, highlight=False, markup=False, emoji=False)
         self._console.width = min(self._console.width, WIDEST_COLUMNS)
         self._ascii = self._console.options.ascii_only
         self._live: Live | None = None

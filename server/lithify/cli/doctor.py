@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -51,17 +50,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(checks: list[Check], *, as_json: bool) -> None:
     from lithify.cli import doctor_report
+    from lithify.cli.output import print_text
 
     if sys.stdout is None:
         return
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
     if as_json:
-        print(doctor_report.as_json(checks), flush=True)
+        print_text(doctor_report.as_json(checks))
     elif sys.stdout.isatty():
         doctor_report.print_table(checks)
     else:
-        print("\n".join(doctor_report.as_lines(checks)), flush=True)
+        print_text("\n".join(doctor_report.as_lines(checks)))
+    sys.stdout.flush()
 
 
 def _data_dir_of(settings_file: str | None) -> str | None:

@@ -70,12 +70,13 @@ def as_lines(checks: Sequence[Check]) -> list[str]:
 
 def print_table(checks: Sequence[Check]) -> None:
     """All that was found, for a terminal of any width."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from lithify.cli.console import console
+
     colours = {"ok": "green", "note": "dim", "attention": "yellow", "fails": "bold red"}
-    console = Console(highlight=False, markup=False, emoji=False)
+    shown_on = console()
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(style="bold", overflow="fold")
@@ -85,9 +86,9 @@ def print_table(checks: Sequence[Check]) -> None:
         if check.next_step:
             text.append(f"\nnext: {check.next_step}", "cyan")
         table.add_row(Text(check.mark, colours[check.mark]), check.name, text)
-    console.print(table)
-    console.print()
-    console.print(Text(conclusion(checks), "bold"))
+    shown_on.print(table)
+    shown_on.print()
+    shown_on.print(Text(conclusion(checks), "bold"))
 
 
 def conclusion(checks: Sequence[Check]) -> str:

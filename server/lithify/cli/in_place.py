@@ -6,12 +6,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lithify.assembly import MARKS, now, session_files
-from lithify.cli.chat_file import ChatFile, ChatFileError
+from lithify.cli.chat_file import ChatFile
+from lithify.cli.compacting import NothingToGain
 from lithify.core.agent_sessions import in_agent
 from lithify.core.compaction_results import Summarised
 from lithify.core.outcomes import LithifyError
@@ -48,32 +49,40 @@ class NoEditor:
         return f"{document.uri} is open in no editor"
 
 
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A compaction that was written, one sentence that says so, and whether it can be undone."""
+
+    outcome: Summarised
+    wrote: str
+    can_undo: bool
+
+
 def check_free(chat: ChatFile, settings: Settings) -> None:
     """Raises LithifyError `busy` where an agent has the session open now."""
     asyncio.run(_places(chat.format.name, settings).check_free(_found(chat)))
 
 
-def put_in_place(
-    chat: ChatFile, outcome: Summarised, settings: Settings, way_out: str = "compact more of it"
-) -> tuple[Summarised, str]:
-    """Writes a summary where the conversation lies; the outcome as it was written, and one sentence that says so.
+def put_in_place(chat: ChatFile, outcome: Summarised, settings: Settings) -> Put:
+    """Writes a summary where the conversation lies. What was put behind its end meanwhile is kept.
 
-    What was put behind its end meanwhile is kept. Raises ChatFileError where a rewritten file would grow by it, with
-    the `way_out` of that, and LithifyError.
+    Raises LithifyError, and NothingToGain where the conversation would be no smaller, or a rewritten file larger.
     """
+    if outcome.stats.tokens_after >= outcome.stats.tokens_before:
+        sizes = f"{outcome.stats.tokens_after:,} tokens instead of {outcome.stats.tokens_before:,}"
+        raise NothingToGain(f"compacted it would not be smaller ({sizes}); compact more of it")
     written = chat.compacted(outcome)
     adds = in_agent(chat.place or "") or written.startswith(chat.data)
     if len(written) > len(chat.data) and not adds:
-        raise ChatFileError(
-            f"{chat.title} is left as it is, since compacted it would be larger ({len(written):,} bytes instead of "
-            f"{len(chat.data):,}); {way_out}"
-        )
-    keep_originals = settings.conversation.keep_originals
-    writer = DocumentWriter(_places(chat.format.name, settings), _records(settings), MARKS, lambda: keep_originals)
+        sizes = f"{len(written):,} bytes instead of {len(chat.data):,}"
+        raise NothingToGain(f"compacted the file would be larger ({sizes}); compact more of it")
+    keeps = settings.conversation.keep_originals
+    writer = DocumentWriter(_places(chat.format.name, settings), _records(settings), MARKS, lambda: keeps)
     draft = DocumentDraft(MARKS.new_id(), _found(chat), exact=False, summarised=outcome, label="")
     done = asyncio.run(writer.apply(draft))
     as_written = replace(outcome, stats=done.summarised.stats, warnings=done.summarised.warnings)
-    return as_written, _wrote(chat, done.backup, adds=adds)
+    can_undo = keeps and all(one.code != "undo_unavailable" for one in as_written.warnings)
+    return Put(as_written, _wrote(chat, done.backup, adds=adds), can_undo=can_undo)
 
 
 def read_in_place(place: str, title: str, format_name: str, settings: Settings) -> ChatFile:
@@ -87,7 +96,7 @@ def read_in_place(place: str, title: str, format_name: str, settings: Settings) 
 def undo_in_place(place: str, compaction_id: str | None, settings: Settings) -> UndoneDocument:
     """Takes a compaction back, the newest that is not undone by default, whoever made it. Raises LithifyError."""
     places = Places(NoEditor(), _files(settings))
-    return asyncio.run(DocumentUndoer(places, _records(settings), MARKS).undo(place, compaction_id))
+    return asyncio.run(DocumentUndoer(places, _records(settings)).undo(place, compaction_id))
 
 
 def _wrote(chat: ChatFile, backup: str | None, *, adds: bool) -> str:

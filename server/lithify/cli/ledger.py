@@ -41,7 +41,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "ledger",
         help="show what left the machine: every call of a model",
         description="Lists the calls of models, the newest first: to whom how much was sent, for what, who asked for "
-        "it, and what came of it. The texts are not kept. The offline model sends nothing to anybody.",
+        "it, and what came of it. The texts are not kept. The offline model sends nothing to anybody; what it did for "
+        "'lithify compact' is not listed.",
     )
     add_limit(parser, "calls", 20)
     parser.add_argument("--json", action="store_true", help="answer as JSON")
@@ -69,7 +70,7 @@ def _show(args: argparse.Namespace) -> int:
         _print_json(calls, found, budget)
         return 0
     if not calls:
-        print_lines(["Nothing ever left this machine: no model was asked yet."])
+        print_lines(["Nothing ever left this machine: no call of a model is listed."])
         return 0
     _print_calls(calls)
     more = "" if len(found.calls) <= args.limit else f" Shown: the last {args.limit}; for more: --limit."
@@ -88,7 +89,8 @@ def _print_calls(calls: Sequence[ModelCall]) -> None:
 
 
 def _cells(call: ModelCall) -> tuple[str, ...]:
-    from lithify.cli.stored_text import local_time, visible
+    from lithify.cli.stored_text import local_time
+    from lithify.cli.visible_text import visible
 
     return (
         local_time(call.at),

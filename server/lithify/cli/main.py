@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from lithify import __version__
 from lithify.cli import agents, buffer, compact, demo, doctor, ledger, memory, prompts, record, serve, sessions
-from lithify.cli.output import FAILURE, INTERRUPTED, USAGE, as_called, drop_output, fail
+from lithify.cli.output import FAILURE, INTERRUPTED, USAGE, Told, as_called, drop_output, fail, say
+from lithify.cli.visible_text import visible
 
 COMMANDS = (serve, compact, sessions, record, memory, buffer, ledger, demo, doctor, agents, prompts)
 
@@ -33,12 +35,14 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line that says what to do, instead of the whole usage."""
         see = as_called(f"see '{self.prog} --help'")
-        self.exit(USAGE, f"{self.prog}: {' '.join(message.split())}; {see}\n")
+        say(f"{self.prog}: {visible(message)}; {see}")
+        self.exit(USAGE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code: 0, 1 for a failure, 2 for a call that does not fit."""
     args = _parser().parse_args(argv)
+    logging.lastResort = Told(logging.WARNING)
     try:
         code = int(args.run(args))
         if sys.stdout is not None:
@@ -67,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _interrupted() -> int:
-    print("lithify: interrupted", file=sys.stderr)
+    say("lithify: interrupted")
     return INTERRUPTED
 
 

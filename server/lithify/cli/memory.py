@@ -1,17 +1,28 @@
-"""`lithify memory`: searches, lists, shows and forgets what was learned."""
+"""`lithify memory`: makes, searches, lists, shows and forgets what was learned."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithify.cli.doctor_report import counted
-from lithify.cli.output import as_called, fail, say
-from lithify.cli.stored import BadCall, add_data_dir, add_limit, answered, data_folder, find_project, read
+from lithify.cli.memory_extraction import add_extract
+from lithify.cli.output import agreed, asks_somebody, fail, print_text, say
+from lithify.cli.stored import (
+    BadCall,
+    add_data_dir,
+    add_limit,
+    answered,
+    command_here,
+    data_folder,
+    find_project,
+    read,
+    to_record,
+)
+from lithify.cli.visible_text import escaped
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,9 +36,10 @@ SUMMARY_CHARACTERS = 400
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds `memory search`, `list`, `show` and `forget`."""
-    parser = subparsers.add_parser("memory", help="search, list, show and forget what was learned")
+    """Adds `memory extract`, `search`, `list`, `show` and `forget`."""
+    parser = subparsers.add_parser("memory", help="make, search, list, show and forget what was learned")
     actions = parser.add_subparsers(dest="memory_action", metavar="ACTION", required=True)
+    add_extract(actions)
 
     search = actions.add_parser(
         "search",
@@ -82,10 +94,14 @@ def _add_scope(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Records, and the roots of all projects by id; one record more than was asked for where there are more."""
+    """Records, one more than was asked for where there are more, and the roots of all projects by id. Of what was
+    looked at: whether there is any record, and how many entries wait. Whether any other project has a record."""
 
     records: list[MemoryRecord]
     roots: dict[str, str]
+    any_record: bool
+    waiting: int
+    elsewhere: bool
 
 
 def _search(args: argparse.Namespace) -> int:
@@ -94,12 +110,7 @@ def _search(args: argparse.Namespace) -> int:
     query = " ".join(args.query)
     if not match_expression(query):
         raise BadCall("the query holds no word; give one word or more, or see 'lithify memory list'")
-    return _answer(
-        args,
-        lambda store, project_id: store.memory.search(project_id, query, args.limit + 1),
-        _print_hits,
-        "No memory record{} holds a word of the query.",
-    )
+    return _answer(args, lambda store, project_id: store.memory.search(project_id, query, args.limit + 1), _print_hits)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -107,7 +118,6 @@ def _list(args: argparse.Namespace) -> int:
         args,
         lambda store, project_id: [one for _, one in store.memory.recent(project_id, args.limit + 1, None)],
         _print_list,
-        "There is no memory record{} yet; 'lithify buffer status' says what waits to become memory.",
     )
 
 
@@ -115,20 +125,29 @@ def _answer(
     args: argparse.Namespace,
     look: Callable[[Store, str | None], list[MemoryRecord]],
     show: Callable[[list[MemoryRecord], dict[str, str] | None], None],
-    none: str,
 ) -> int:
     """Reads and shows records; `show` is given the roots of projects where records of several are shown."""
     folder = data_folder(args)
     project = None if args.all else find_project(args.project, folder)
     project_id = None if project is None else project.project_id
-    found = read(folder, lambda store: _Found(look(store, project_id), _roots(store)))
+
+    def looked(store: Store) -> _Found:
+        roots = _roots(store)
+        others = set(roots) - {project_id}
+        return _Found(
+            records=look(store, project_id),
+            roots=roots,
+            any_record=bool(store.memory.recent(project_id, 1, None)),
+            waiting=_waiting(store, folder, project_id),
+            elsewhere=project_id is not None and any(store.events.counts(one).records for one in others),
+        )
+
+    found = read(folder, looked)
     records = [] if found is None else found.records[: args.limit]
     if args.json:
         _print_records(records)
-    elif found is None:
-        _print_nothing(folder)
-    elif not records:
-        _print_none(none, project)
+    elif found is None or not records:
+        _print_none(found, project, folder, args)
     else:
         show(records, found.roots if args.all else None)
         if len(found.records) > args.limit:
@@ -136,8 +155,17 @@ def _answer(
     return 0
 
 
+def _waiting(store: Store, folder: Path, project_id: str | None) -> int:
+    """Entries that wait to become memory."""
+    from lithify.storage.reading import buffer_size
+
+    looked_at = {look.project.project_id for look in store.staging.look()} if project_id is None else {project_id}
+    return sum(buffer_size(folder, one).entries + store.events.counts(one).waiting for one in looked_at)
+
+
 def _print_hits(records: list[MemoryRecord], roots: dict[str, str] | None) -> None:
-    from lithify.cli.stored_text import INDENT, cut, print_lines, visible
+    from lithify.cli.stored_text import cut, print_lines
+    from lithify.cli.visible_text import INDENT, visible
 
     lines: list[str | Text] = []
     for record in records:
@@ -146,7 +174,8 @@ def _print_hits(records: list[MemoryRecord], roots: dict[str, str] | None) -> No
 
 
 def _print_list(records: list[MemoryRecord], roots: dict[str, str] | None) -> None:
-    from lithify.cli.stored_text import local_time, on_terminal, print_lines, print_table, visible
+    from lithify.cli.stored_text import local_time, on_terminal, print_lines, print_table
+    from lithify.cli.visible_text import visible
 
     if on_terminal():
         print_lines([line for record in records for line in _heading(record, roots)])
@@ -163,7 +192,8 @@ def _heading(record: MemoryRecord, roots: dict[str, str] | None) -> list[str | T
     """Two lines: what it is about; its id, when and how it was made, and, where roots are given, its project."""
     from rich.text import Text
 
-    from lithify.cli.stored_text import INDENT, local_time, visible
+    from lithify.cli.stored_text import local_time
+    from lithify.cli.visible_text import INDENT, visible
 
     parts = [visible(record.record_id), local_time(record.created_at), _made_by(record)]
     if roots is not None:
@@ -172,19 +202,26 @@ def _heading(record: MemoryRecord, roots: dict[str, str] | None) -> list[str | T
     return [title, Text(" " * INDENT + " · ".join(parts), "dim")]
 
 
-def _print_nothing(folder: Path) -> None:
-    from lithify.cli.stored_text import print_lines, visible
+def _print_none(found: _Found | None, project: Project | None, folder: Path, args: argparse.Namespace) -> None:
+    """Says why nothing is shown, and the next step."""
+    from lithify.cli.stored_text import root_of
 
-    print_lines([f"Nothing was recorded in {visible(str(folder))} yet."])
-
-
-def _print_none(none: str, project: Project | None) -> None:
-    from lithify.cli.stored_text import print_lines, root_of
-
-    if project is None:
-        print_lines([as_called(none.format(""))])
+    of = "" if project is None else f" of {root_of(project)}"
+    if found is None:
+        why = f"Nothing was recorded in {escaped(str(folder))} yet, so there is no memory."
+    elif found.any_record:
+        why = f"No memory record{of} holds a word of the query."
     else:
-        print_lines([as_called(f"{none.format(f' of {root_of(project)}')} All projects: --all.")])
+        why = f"There is no memory record{of} yet."
+    lines = [why]
+    if found is not None and found.waiting:
+        waits = f"{found.waiting:,} {'entry waits' if found.waiting == 1 else 'entries wait'} to become memory."
+        lines += [f"{waits} To make it now:", f"    {command_here(args, 'memory', 'extract')}"]
+    elif found is None or not found.any_record:
+        lines += [*to_record(args), "and then, to make memory of it:", f"    {command_here(args, 'memory', 'extract')}"]
+    if found is not None and found.elsewhere:
+        lines.append("Other projects have some: --all.")
+    print_text("\n".join(lines))
 
 
 # --- show and forget ---
@@ -206,7 +243,8 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _forget(args: argparse.Namespace) -> int:
-    from lithify.cli.stored_text import print_json, print_lines, visible
+    from lithify.cli.stored_text import print_json, print_lines
+    from lithify.cli.visible_text import visible
     from lithify.storage.reading import store_to_change
 
     folder = data_folder(args)
@@ -232,15 +270,9 @@ def _forget(args: argparse.Namespace) -> int:
 
 def _agreed(record: MemoryRecord) -> bool:
     """Whether whoever sits at the terminal says yes; in a pipe nobody is asked."""
-    from lithify.cli.stored_text import visible
+    from lithify.cli.visible_text import visible
 
-    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()):
-        return True
-    print(f"Forget '{visible(record.title)}' for good? [y/N] ", end="", file=sys.stderr, flush=True)
-    answer = sys.stdin.readline()
-    if not answer:
-        print(file=sys.stderr)
-    return answer.strip().lower() in {"y", "yes"}
+    return not asks_somebody() or agreed(f"Forget '{visible(record.title)}' for good?")
 
 
 def _find(folder: Path, record_id: str) -> tuple[MemoryRecord, dict[str, str]] | None:
@@ -254,7 +286,8 @@ def _find(folder: Path, record_id: str) -> tuple[MemoryRecord, dict[str, str]] |
 
 
 def _unknown(record_id: str) -> int:
-    from lithify.cli.stored_text import cut, visible
+    from lithify.cli.stored_text import cut
+    from lithify.cli.visible_text import visible
 
     shown = cut(visible(record_id), 60)
     return fail(f"there is no memory record '{shown}'; 'lithify memory list --all' shows those there are")
@@ -263,7 +296,8 @@ def _unknown(record_id: str) -> int:
 def _print_record(record: MemoryRecord, roots: dict[str, str]) -> None:
     from rich.text import Text
 
-    from lithify.cli.stored_text import local_time, print_pairs, visible, visible_lines
+    from lithify.cli.stored_text import local_time, print_pairs
+    from lithify.cli.visible_text import visible, visible_lines
 
     pairs: list[tuple[str, str | Text]] = [
         ("Title", Text(visible(record.title), "bold")),
@@ -281,19 +315,19 @@ def _print_record(record: MemoryRecord, roots: dict[str, str]) -> None:
 
 
 def _listed(label: str, items: Sequence[str]) -> list[tuple[str, str | Text]]:
-    from lithify.cli.stored_text import visible
+    from lithify.cli.visible_text import visible
 
     return [(label, "\n".join(map(visible, items)))] if items else []
 
 
 def _made_by(record: MemoryRecord) -> str:
-    from lithify.cli.stored_text import visible
+    from lithify.cli.visible_text import visible
 
     return "by the offline model" if record.method == "offline" else f"by a {visible(record.method)}"
 
 
 def _root(record: MemoryRecord, roots: dict[str, str]) -> str:
-    from lithify.cli.stored_text import visible
+    from lithify.cli.visible_text import visible
 
     return visible(roots.get(record.project_id, record.project_id))
 

@@ -1,14 +1,21 @@
-"""How every command speaks: what it found on standard output, the rest on standard error, one line for an error."""
+"""How every command speaks: what it found on standard output, the rest on standard error, one line for an error.
+
+Every line leaves here or by `console`, and on both ways what could steer a terminal is spelled out.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from lithify.cli.visible_text import escaped, escaped_lines, visible
 
 FAILURE = 1
 USAGE = 2
@@ -31,37 +38,69 @@ def usage(message: str) -> int:
 
 
 def say(message: str) -> None:
-    """Says something on standard error."""
-    print_text(message, to_error=True)
+    """Says something on standard error, on one line whatever it holds."""
+    print_text(escaped(message), to_error=True)
 
 
-def print_text(text: str, *, to_error: bool = False) -> None:
-    """Prints whatever the text holds: what the stream cannot show is escaped. Without that stream nothing is."""
+def print_text(text: str, *, to_error: bool = False, end: str = "\n") -> None:
+    """Prints whatever the text holds, of one line or more: what could steer a terminal, or what the stream cannot show,
+    is escaped. Without that stream nothing is."""
     stream = sys.stderr if to_error else sys.stdout
     if stream is not None:
         encoding = stream.encoding or "utf-8"
-        print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+        print(escaped_lines(text).encode(encoding, "backslashreplace").decode(encoding), end=end, file=stream)
+
+
+def asks_somebody() -> bool:
+    """Whether somebody sits at a terminal who can be asked."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def agreed(question: str) -> bool:
+    """Asks on standard error; whether the answer is yes."""
+    print_text(f"{question} [y/N] ", to_error=True, end="")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer:
+        say("")
+    return answer.strip().lower() in {"y", "yes"}
 
 
 def write_bytes(data: bytes) -> None:
-    """Writes to standard output as it is; without one nothing is written."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+    """Writes to standard output as it is; on a terminal what could steer that is escaped. Without one nothing is."""
+    if sys.stdout is None:
+        return
+    if sys.stdout.isatty():
+        print_text(data.decode(errors="replace").removesuffix("\n"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+class Told(logging.Handler):
+    """What parts of Lithify log while a command runs, said like all else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Says one record."""
+        say(f"lithify: {record.getMessage()}")
 
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[str], None]]:
     """A spinner on a terminal's standard error, nothing in a pipe; call what it gives to say how far one is."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
-    with console.status(text) as status:
-        yield lambda step: status.update(f"{text} {step}")
+    from rich.text import Text
+
+    from lithify.cli.console import console
+
+    def shown(step: str) -> Text:
+        return Text(visible(f"{text} {step}"), overflow="ellipsis", no_wrap=True)
+
+    with console(sys.stderr).status(shown("")) as status:
+        yield lambda step: status.update(shown(step))
 
 
 def drop_output() -> None:
@@ -85,6 +124,12 @@ def command_name() -> str:
     return _quoted(sys.argv[0])
 
 
+def command_line(*words: str, name: str | None = None) -> str:
+    """A command of Lithify's as it can be pasted into a shell; `name` is what it is done to."""
+    named = [] if name is None else ["--", name] if name.startswith("-") else [name]
+    return f"{command_name()} {shlex.join([*words, *named])}"
+
+
 def _without_suffix(path: str) -> Path:
     return Path(path).with_suffix("").resolve()
 
@@ -94,8 +139,4 @@ def _quoted(path: str) -> str:
 
 
 def _say_error(message: str) -> None:
-    print(as_called(f"lithify: {_one_line(message)}"), file=sys.stderr)
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.split())
+    say(as_called(f"lithify: {visible(message)}"))

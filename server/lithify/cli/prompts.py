@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lithify.cli.output import as_called, fail, progress, say
+from lithify.cli.output import as_called, fail, print_text, progress, say
 
 if TYPE_CHECKING:
     from lithify.prompt_files.templates import PromptListing
@@ -45,9 +45,9 @@ def _fetch() -> int:
     match outcome:
         case Fetched(folder, replaced_damaged):
             instead = ", in place of a damaged copy" if replaced_damaged else ""
-            print(f"Fetched the exact conversation prompt of {label} into {folder}{instead}.")
+            print_text(f"Fetched the exact conversation prompt of {label} into {folder}{instead}.")
         case AlreadyKept(folder):
-            print(f"The exact conversation prompt of {label} is already in {folder}.")
+            print_text(f"The exact conversation prompt of {label} is already in {folder}.")
         case FetchFailed(message=message):
             return fail(message)
     return 0
@@ -71,17 +71,18 @@ def _cells(listing: PromptListing) -> tuple[str, ...]:
 def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
     """A table on a terminal; in a pipe plain columns, two blanks or more apart, the place last."""
     if sys.stdout.isatty():
-        from rich.console import Console
         from rich.table import Table
+
+        from lithify.cli.console import console
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in _COLUMNS:
             table.add_column(column, overflow="fold", no_wrap=column != "place")
         for row in rows:
             table.add_row(*row)
-        Console(markup=False, highlight=False).print(table)
+        console().print(table)
         return
     lines = [_COLUMNS, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_COLUMNS))]
     for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        print_text("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lithify.cli.doctor_report import counted
-from lithify.cli.output import fail, say, usage
-from lithify.cli.stored import add_data_dir, answered, data_folder, find_project
+from lithify.cli.output import agreed, asks_somebody, fail, say, usage
+from lithify.cli.stored import add_data_dir, answered, command_here, data_folder, find_project
 
 if TYPE_CHECKING:
     from lithify.core.events import EventResult, NewEvent
@@ -21,17 +20,19 @@ SURFACE = "lithify record"
 BATCH = 200
 
 _DESCRIPTION = """Records what was said in old chats, in any format that 'lithify compact' reads, as events of a
-project: scrubbed, stored, and put into its buffer, where the next editor that runs Lithify makes memory of them. What
-was recorded before, from a file that has grown or was moved, is not recorded again."""
+project: scrubbed, stored, and put into its buffer. 'lithify memory extract' makes memory of them, or the next editor
+that runs Lithify does. What was recorded before, from a file that has grown or was moved, is not recorded again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chat:
-    """What one file says: its events, and the tokens a model will be shown of them."""
+    """What one file says: its events, the tokens a model will be shown of them, and how many tool calls are left
+    out."""
 
     title: str
     events: list[NewEvent]
     tokens: int
+    left_out: int
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,14 +61,15 @@ def _record(args: argparse.Namespace) -> int:
         return fail(f"{error}; nothing was recorded")
     events = [event for chat in chats for event in chat.events]
     if not events:
-        say("Nothing is said in these files that would become memory.")
+        left_out = any(chat.left_out for chat in chats)
+        say(f"Nothing is said in these files that would become memory{'; --tools records tool calls' * left_out}.")
         return 0
     _tell_cost(chats, project)
-    if not args.yes and not sys.stdin.isatty():
+    if not args.yes and not asks_somebody():
         return usage("nothing was recorded; say --yes to record without being asked")
-    if not args.yes and input("Record them? [y/N] ").strip().lower() not in ("y", "yes"):
+    if not args.yes and not agreed("Record them?"):
         return fail("nothing was recorded")
-    return _tell_results(_stored(events, args, project))
+    return _tell_results(_stored(events, args, project), args)
 
 
 def _read(name: str, project: Project, *, tools: bool) -> _Chat:
@@ -84,7 +86,8 @@ def _read(name: str, project: Project, *, tools: bool) -> _Chat:
     changed_at = datetime.now(UTC).timestamp() if chat.path is None else chat.path.stat().st_mtime
     at = datetime.fromtimestamp(changed_at, UTC).isoformat(timespec="milliseconds")
     source = EventSource(surface=SURFACE, project_path=project.root)
-    said = list(utterances(chat.transcript.conversation, tools=tools))
+    everything = list(utterances(chat.transcript.conversation, tools=True))
+    said = everything if tools else list(utterances(chat.transcript.conversation, tools=False))
     events = [
         NewEvent(
             event_id=event_id_of(project.project_id, one),
@@ -99,18 +102,20 @@ def _read(name: str, project: Project, *, tools: bool) -> _Chat:
         )
         for one in said
     ]
-    return _Chat(chat.title, events, sum(tokens_of_bytes(utf8_length(storable_json(one.body))) for one in said))
+    tokens = sum(tokens_of_bytes(utf8_length(storable_json(one.body))) for one in said)
+    return _Chat(chat.title, events, tokens, len(everything) - len(said))
 
 
 def _tell_cost(chats: Sequence[_Chat], project: Project) -> None:
-    from lithify.cli.stored_text import root_of, visible
     from lithify.workers.extraction import BATCH_TOKENS
 
     for chat in chats:
-        say(f"{visible(chat.title)}: {counted(len(chat.events), 'event')}, {chat.tokens:,} tokens")
+        say(f"{chat.title}: {counted(len(chat.events), 'event')}, {chat.tokens:,} tokens")
+    if left_out := sum(chat.left_out for chat in chats):
+        say(f"{counted(left_out, 'tool call')} with their results are left out; --tools records them too.")
     tokens = sum(chat.tokens for chat in chats)
     calls = counted(-(-tokens // BATCH_TOKENS), "model call")
-    say(f"Making memory of them takes about {calls} ({tokens:,} tokens). The project: {root_of(project)}")
+    say(f"Making memory of them takes about {calls} ({tokens:,} tokens). The project: {project.root}")
 
 
 def _stored(events: Sequence[NewEvent], args: argparse.Namespace, project: Project) -> list[EventResult]:
@@ -129,12 +134,13 @@ def _stored(events: Sequence[NewEvent], args: argparse.Namespace, project: Proje
         store.close()
 
 
-def _tell_results(results: Sequence[EventResult]) -> int:
+def _tell_results(results: Sequence[EventResult], args: argparse.Namespace) -> int:
     kinds = Counter(one.status for one in results)
     recorded = kinds["buffered"] + kinds["stored"]
     say(f"Recorded {counted(recorded, 'event')}; {kinds['duplicate']:,} were known already.")
     for reason, number in Counter(one.reason for one in results if one.status == "rejected").items():
         say(f"Not recorded: {counted(number, 'event')}, {reason}")
+    say(f"To make memory of it now: {command_here(args, 'memory', 'extract')}")
     if recorded:
-        say("The next editor that runs Lithify makes memory of them.")
+        say("Or leave it to the next editor that runs Lithify, and its model.")
     return 0

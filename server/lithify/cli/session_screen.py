@@ -9,10 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from lithify.cli.doctor_report import counted
-from lithify.cli.stored_text import INDENT, cut, local_time, print_lines, print_pairs, visible, visible_lines
+from lithify.cli.session_compactions import Undoable
+from lithify.cli.stored_text import cut, local_time, print_lines, print_pairs, to_copy
+from lithify.cli.visible_text import INDENT, escaped, visible, visible_lines
 from lithify.core.agent_sessions import AgentSession
 from lithify.core.messages import Message, compact_json, has_media, result_text, role_of, text_parts, tool_calls
 from lithify.lsp.agent_session_wire import agent_session, updated_at
@@ -24,6 +27,8 @@ MOST_LINES = 20
 
 MOST_OF_A_CALL = 200
 TITLE_WIDTH = 48
+NAME_WIDTH = 20
+"""Columns for the names of sessions; a longer one, which many have nearly in common, moves its own line alone."""
 
 _HEADER = ("SESSION", "AGENT", "MESSAGES", "TOKENS", "LAST USE", "STATE")
 _RIGHT = frozenset({"MESSAGES", "TOKENS"})
@@ -33,18 +38,18 @@ _STATES = {True: "live", False: "idle", None: ""}
 def listed_lines(sessions: Sequence[AgentSession], names: Mapping[str, str]) -> Iterator[Text]:
     """The table of sessions: two lines for each, the second one says what it is about and where."""
     rows = [_row(one, names) for one in sessions]
-    widths = [max(len(cell) for cell in column) for column in zip(_HEADER, *rows, strict=True)]
+    widths = [max(cell_len(cell) for cell in column) for column in zip(_HEADER, *rows, strict=True)]
+    widths[0] = min(widths[0], NAME_WIDTH)
     yield Text(_aligned(_HEADER, widths), "bold")
     for session, row in zip(sessions, rows, strict=True):
         yield Text(_aligned(row, widths), "green" if session.live else "")
-        yield _about(session)
+        yield from _about(session, names)
 
 
 def _row(session: AgentSession, names: Mapping[str, str]) -> tuple[str, ...]:
-    name = names.get(session.file.uri, "")
     states = (_STATES[session.live], "" if session.writable else "read-only")
     return (
-        "-" if name == session.file.path else visible(name),
+        visible(names[session.file.uri]) if _has_short_name(session, names) else "-",
         session.file.agent,
         "-" if session.file.unread else f"{session.messages:,}",
         "-" if session.file.unread else f"{session.tokens:,}",
@@ -53,20 +58,28 @@ def _row(session: AgentSession, names: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
+def _has_short_name(session: AgentSession, names: Mapping[str, str]) -> bool:
+    name = names.get(session.file.uri, session.file.path)
+    return name not in (session.file.path, session.file.uri) and not name.startswith("-")  # that looks like an option
+
+
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     placed = [
-        cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+        blanks + cell if name in _RIGHT else cell + blanks
         for name, cell, width in zip(_HEADER, cells, widths, strict=True)
+        for blanks in [" " * (width - cell_len(cell))]
     ]
     return "  ".join(placed).rstrip()
 
 
-def _about(session: AgentSession) -> Text:
-    """The title and the project; the path of a session that has no other name."""
+def _about(session: AgentSession, names: Mapping[str, str]) -> Iterator[Text]:
+    """The title and the project; below them what a session is named by that has no name of its own."""
     title = cut(visible(session.title), TITLE_WIDTH) if session.title else "(no title)"
-    where = session.project if session.session_id else session.file.path
     said = Text(" " * INDENT + title)
-    return said.append(f"  {short_path(where)}", "dim") if where else said
+    yield said.append(f"  {short_path(session.project)}", "dim") if session.project else said
+    if not _has_short_name(session, names):
+        name = names.get(session.file.uri, session.file.path)
+        yield to_copy(" " * INDENT + short_path(session.file.path if name.startswith("-") else name), "dim")
 
 
 def short_path(path: str) -> str:
@@ -89,15 +102,30 @@ def ago(seconds: float) -> str:
     return datetime.fromtimestamp(max(time.time() - seconds, 0)).astimezone().strftime("%Y-%m-%d")
 
 
-def shown_as_json(session: AgentSession, transcript: Transcript | None) -> dict[str, Any]:
+def shown_as_json(session: AgentSession, transcript: Transcript | None, undos: Sequence[Undoable]) -> dict[str, Any]:
     """A session and its conversation; `folded` counts the messages that the agent would not send, by what they are."""
     conversation = [] if transcript is None else transcript.conversation
-    return {**agent_session(session), "conversation": conversation, "folded": dict(_folded(transcript))}
+    told = {
+        "conversation": conversation,
+        "folded": dict(_folded(transcript)),
+        "compactions": [
+            {"compactionId": one.compaction_id, "at": one.at}
+            | ({} if one.messages is None else {"messages": one.messages})
+            for one in undos
+        ],
+    }
+    return {**agent_session(session), **told}
 
 
-def print_session(session: AgentSession, transcript: Transcript | None, *, full: bool) -> None:
-    """A session: what is known of it, then its conversation, message by message."""
-    print_pairs(_pairs(session))
+def print_session(
+    session: AgentSession, transcript: Transcript | None, undos: Sequence[Undoable], undo: str, *, full: bool
+) -> None:
+    """A session: what is known of it, the compactions that can be undone, and the command (`undo`) for that; then its
+    conversation, message by message."""
+    compactions: list[tuple[str, str | Text]] = []
+    if undos:
+        compactions = [("Compactions", "\n".join(map(_compaction, undos))), ("Undo", to_copy(undo))]
+    print_pairs([*_pairs(session), *compactions])
     if transcript is None:
         return
     lines: list[str | Text] = [""]
@@ -118,11 +146,16 @@ def _pairs(session: AgentSession) -> list[tuple[str, str | Text]]:
         ("Last use", local_time(updated_at(session))),
         ("State", state),
         ("Read-only", visible(session.reason) if session.reason else None),
-        ("Go on", visible(session.resume_command) if session.resume_command else None),
-        ("File", visible(session.file.path)),
-        ("ID", visible(session.session_id) if session.session_id else None),
+        ("Go on", to_copy(escaped(session.resume_command)) if session.resume_command else None),
+        ("File", to_copy(escaped(session.file.path))),
+        ("ID", to_copy(escaped(session.session_id)) if session.session_id else None),
     ]
     return [(label, shown) for label, shown in pairs if shown is not None]
+
+
+def _compaction(one: Undoable) -> str:
+    stands_for = "" if one.messages is None else f", a summary of {counted(one.messages, 'message')}"
+    return f"{visible(one.compaction_id)}  {local_time(one.at)}{stands_for}"
 
 
 def _folded(transcript: Transcript | None) -> Counter[str]:

@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     session_changes.add_compact(compact)
 
     undo = actions.add_parser("undo", help="take a compaction back", description=session_changes.UNDO)
-    add_session(undo)
+    add_session(undo, "or of any chat file that Lithify compacted")
     session_changes.add_undo(undo)
 
     for one in (listing, show):
@@ -62,12 +62,13 @@ def run(args: argparse.Namespace) -> int:
 # --- which session: for every action on one ---
 
 
-def add_session(parser: argparse.ArgumentParser) -> None:
-    """Adds the argument that names a session; `find` finds it."""
+def add_session(parser: argparse.ArgumentParser, others: str = "") -> None:
+    """Adds the argument that names a session, which `find` finds; `others` says what else may be named."""
     parser.add_argument(
         "session",
         metavar="SESSION",
-        help="its id, the beginning of its id, or the path of its file; see 'sessions list'",
+        help=f"its id, the beginning of its id, or the path of its file{others and ', '}{others}; see 'sessions list'; "
+        "put -- before one that begins with -",
     )
 
 
@@ -125,7 +126,8 @@ def _print_as_json(listing: Listing) -> None:
 
 def _print_none(catalogue: Catalogue, args: argparse.Namespace) -> None:
     from lithify.cli.session_screen import short_path
-    from lithify.cli.stored_text import print_lines, visible
+    from lithify.cli.stored_text import print_lines
+    from lithify.cli.visible_text import visible
 
     looked_at = [f"{short_path(folder)} ({title})" for title, folder in catalogue.folders(args.agent)]
     which = f" for the project {visible(args.project)}" if args.project else ""
@@ -133,7 +135,7 @@ def _print_none(catalogue: Catalogue, args: argparse.Namespace) -> None:
 
 
 def _tell_unreadable(listing: Listing) -> None:
-    from lithify.cli.stored_text import visible
+    from lithify.cli.visible_text import visible
 
     for place in listing.unreadable:
         say(f"{visible(place.path)} cannot be looked into ({visible(place.why)}); it may hold {place.agent} sessions.")
@@ -167,15 +169,21 @@ def _show(args: argparse.Namespace) -> int:
     looked = catalogue.look(file)
     if looked is None:
         return fail(f"{args.session[:80]!r} is no session of its own: nothing was said in it, or it is a subagent's")
+    from lithify.cli.session_compactions import undoable
+
     session, transcript = looked
     session = replace(session, live=catalogue.live([session.file])[0])
+    undos = undoable(session.file)
     if args.json:
         from lithify.cli.session_screen import shown_as_json
         from lithify.cli.stored_text import print_json
 
-        print_json(shown_as_json(session, transcript))
+        print_json(shown_as_json(session, transcript, undos))
     else:
+        from lithify.cli.output import command_line
         from lithify.cli.session_screen import print_session
+        from lithify.core.agent_sessions import short_names
 
-        print_session(session, transcript, full=args.full)
+        undo = command_line("sessions", "undo", name=short_names(catalogue.find().files)[session.file.uri])
+        print_session(session, transcript, undos, undo, full=args.full)
     return 0

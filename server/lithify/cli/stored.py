@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lithify.cli.output import fail, usage
+from lithify.cli.output import command_line, fail, usage
 
 if TYPE_CHECKING:
     from lithify.core.projects import Project
@@ -30,6 +30,21 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the data folder to look into (default: LITHIFY_DATA_DIR, else the platform's)",
     )
+
+
+def command_here(args: argparse.Namespace, *words: str) -> str:
+    """A command on the project and the data folder of this call, for a shell."""
+    project = [] if args.project is None else ["--project", args.project]
+    folder = [] if args.data_dir is None else ["--data-dir", args.data_dir]
+    return command_line(*words, *project, *folder)
+
+
+def to_record(args: argparse.Namespace) -> list[str]:
+    """How something is recorded, line by line: the next step where nothing is."""
+    return [
+        "An editor that runs Lithify records by itself (docs/EDITORS.md). To record an old chat:",
+        f"    {command_here(args, 'record')} FILE",
+    ]
 
 
 def add_limit(parser: argparse.ArgumentParser, what: str, default: int | None) -> None:
@@ -104,7 +119,7 @@ def _holds(folder: str, path: str) -> bool:
 
 
 def _visible(error: Exception) -> str:
-    from lithify.cli.stored_text import visible
+    from lithify.cli.visible_text import visible
 
     return visible(str(error))
 

@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.cells import cell_len, set_cell_size
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from lithify.cli.console import console
 from lithify.cli.output import print_text
+from lithify.cli.visible_text import visible
 
 if TYPE_CHECKING:
     from lithify.core.projects import Project
 
-INDENT = 4
-
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, those that turn the direction of writing, and halves of characters."""
-
-
-def visible(text: str) -> str:
-    """A text on one line, in which what could steer a terminal is spelled out."""
-    return escaped(" ".join(text.split()))
-
-
-def visible_lines(text: str) -> list[str]:
-    """A text line by line, in which what could steer a terminal is spelled out."""
-    return [escaped(line.expandtabs(INDENT).rstrip()) for line in re.split(r"\r\n|\n|\r", text)]
-
-
-def escaped(text: str) -> str:
-    """A text in which what could steer a terminal stands as an escape, as JSON and Python write it."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
 
 def cut(text: str, most: int) -> str:
-    """At most so many characters of a text; where some are left out, the last is an ellipsis."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    """At most so many columns of a text; where some is left out, an ellipsis ends it."""
+    return text if cell_len(text) <= most else set_cell_size(text, most - 1).rstrip() + "…"
 
 
 def local_time(at: str) -> str:
@@ -68,37 +47,50 @@ def on_terminal() -> bool:
 
 def columns() -> int:
     """How wide the terminal is."""
-    return _console().width
+    return console().width
 
 
 def draws_blocks() -> bool:
     """Whether standard output is a terminal that can show block characters."""
-    return on_terminal() and not _console().options.ascii_only
+    return on_terminal() and not console().options.ascii_only
 
 
 def print_lines(lines: Iterable[str | Text]) -> None:
-    """Lines as they are; on a terminal those that are too long go on below their own indent."""
+    """Lines as they are; on a terminal those that are too long go on below their own indent. One that is to be copied
+    (`to_copy`) is not broken."""
     if not on_terminal():
         print_text("\n".join(_plain(line) for line in lines))
         return
-    console = _console()
+    shown_on = console()
     for line in lines:
         text = line if isinstance(line, Text) else Text(line)
+        if text.no_wrap:
+            shown_on.print(text, soft_wrap=True)
+            continue
         blanks = len(text.plain) - len(text.plain.lstrip(" "))
         shown: RenderableType = Padding(text[blanks:], (0, 0, 0, blanks)) if blanks else text
-        console.print(shown, overflow="fold")
+        shown_on.print(shown, overflow="fold")
+
+
+def to_copy(text: str, style: str = "") -> Text:
+    """A command or a name that somebody will copy: it stays on one line, however narrow the terminal is."""
+    return Text(text, style, no_wrap=True)
 
 
 def print_pairs(pairs: Sequence[tuple[str, str | Text]]) -> None:
     """Labels, and beside each what it names, of one line or more."""
     width = max(len(label) for label, _ in pairs) + 2
     if on_terminal():
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(style="bold", no_wrap=True)
-        table.add_column(overflow="fold")
+        shown_on = console()
         for label, shown in pairs:
+            if isinstance(shown, Text) and shown.no_wrap:
+                shown_on.print(Text.assemble((f"{label:<{width}}", "bold"), shown), soft_wrap=True)
+                continue
+            table = Table.grid()
+            table.add_column(style="bold", no_wrap=True, width=width)
+            table.add_column(overflow="fold")
             table.add_row(label, shown)
-        _console().print(table)
+            shown_on.print(table)
         return
     lines = []
     for label, shown in pairs:
@@ -120,7 +112,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: fro
             table.add_column(column, justify="right" if column in right else "left", overflow="fold")
         for row in rows:
             table.add_row(*row)
-        _console().print(table)
+        console().print(table)
         return
     widths = _widths(header, rows)
     lines = []
@@ -145,10 +137,3 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 def _plain(text: str | Text) -> str:
     return text.plain if isinstance(text, Text) else text
-
-
-def _console() -> Console:
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    return Console(color_system=colours, highlight=False, markup=False, emoji=False)

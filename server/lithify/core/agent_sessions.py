@@ -110,13 +110,14 @@ def one_line(text: str) -> str | None:
 
 def short_names(files: Sequence[SessionFile]) -> Mapping[str, str]:
     """By URI, the shortest name that means one session alone: the beginning of its id, without what all ids of its
-    agent begin with; the whole path for one that has no id of its own."""
+    agent begin with; for one that has no id of its own the whole path, or the URI where it lies in no file."""
     counts = Counter(_tail(one.session_id) for one in files)
     ids = sorted(one for one in counts if one)
     lengths = {name: _distinct_length(ids, index) for index, name in enumerate(ids)}
     tails = {one.uri: _tail(one.session_id) for one in files}
     return {
-        one.uri: tail[: lengths[tail]] if (tail := tails[one.uri]) and counts[tail] == 1 else one.path for one in files
+        one.uri: tail[: lengths[tail]] if (tail := tails[one.uri]) and counts[tail] == 1 else _place(one)
+        for one in files
     }
 
 
@@ -135,11 +136,18 @@ def named(files: Iterable[SessionFile], name: str) -> SessionFile:
         raise LithifyError(
             "unknown_session", f"no agent has a session {shown!r}; 'lithify sessions list' shows those there are"
         )
-    first = ", ".join(one.session_id or one.path for one in found[:3])
+    same = len({one.session_id for one in found}) < len(found)
+    first = ", ".join(_place(one) if same else one.session_id or _place(one) for one in found[:3])
+    way_out = "give one of these instead" if same else "say more of its id"
     raise LithifyError(
         "unknown_session",
-        f"{shown!r} means {len(found)} sessions ({first}{', ...' if len(found) > 3 else ''}); say more of its id",
+        f"{shown!r} means {len(found)} sessions ({first}{', ...' if len(found) > 3 else ''}); {way_out}",
     )
+
+
+def _place(file: SessionFile) -> str:
+    """What means a session alone, whatever its id is."""
+    return file.uri if in_agent(file.uri) else file.path
 
 
 def _begins(session_id: str | None, name: str) -> bool:

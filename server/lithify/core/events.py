@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from lithify.core.messages import utf8_length
 from lithify.core.outcomes import Rejected
-from lithify.core.privacy import scrub_body, scrub_text, scrub_value
+from lithify.core.privacy import may_hold_tag, scrub_body, scrub_text, scrub_value
 
 EventKind: TypeAlias = Literal["prompt", "tool_use", "session_summary", "note"]
 EventState: TypeAlias = Literal["waiting", "buffered", "extracted", "evicted"]
@@ -17,6 +18,8 @@ EventStatus: TypeAlias = Literal["buffered", "stored", "duplicate", "rejected"]
 
 MAX_BODY_BYTES = 1_048_576
 """A body is at most this many bytes of UTF-8 JSON."""
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +96,18 @@ def stored_event(event: NewEvent, project_id: str) -> StoredEvent | Rejected:
     size = utf8_length(body_json)
     if size > MAX_BODY_BYTES:
         return Rejected(f"body: it is {size} bytes of JSON, the limit is {MAX_BODY_BYTES}")
-    scrubbed = scrub_body(event.body)
-    if scrubbed is not event.body:
-        body_json = storable_json(scrubbed)
+    if may_hold_tag(body_json):
+        body_json = storable_json(scrub_body(event.body))
+    actor_id = scrub_text(event.actor_id)
     return StoredEvent(
         event_id=event.event_id,
         project_id=project_id,
         session_id=scrub_text(event.session_id),
-        actor_id=scrub_text(event.actor_id),
+        actor_id=actor_id,
         kind=event.kind,
         body_json=body_json,
         valid_time=event.valid_time,
-        namespace=namespace_of(scrub_text(event.actor_id), project_id),
+        namespace=namespace_of(actor_id, project_id),
         surface=scrub_text(event.surface),
         parent_event_id=event.parent_event_id,
         content_hash=event.content_hash,
@@ -117,7 +120,9 @@ def storable_json(value: Any) -> str:
 
     Raises ValueError for NaN and infinities, RecursionError for nesting beyond the interpreter's limit.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _COMPACT.encode(value)
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -136,9 +141,10 @@ def _sorted(text: str) -> str:
 
 def buffer_line(event_id: str, namespace: str, kind: str, body_json: str, timestamp: str, surface: str) -> str:
     """One entry of the buffer as its line, without the newline (wire contract, section 8)."""
-    head = storable_json({"event_id": event_id, "namespace": namespace, "kind": kind})
-    tail = storable_json({"timestamp": timestamp, "surface": surface})
-    return _one_line(f'{head[:-1]},"body":{body_json},{tail[1:]}')
+    return _one_line(
+        f'{{"event_id":{storable_json(event_id)},"namespace":{storable_json(namespace)},"kind":{storable_json(kind)},'
+        f'"body":{body_json},"timestamp":{storable_json(timestamp)},"surface":{storable_json(surface)}}}'
+    )
 
 
 def _one_line(text: str) -> str:
@@ -148,6 +154,7 @@ def _one_line(text: str) -> str:
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 
+@lru_cache(maxsize=256)
 def _source_json(source: EventSource) -> str:
     known = {
         "surface": source.surface,

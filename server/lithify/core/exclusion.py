@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 from pathspec import GitIgnoreSpec
 
 DEFAULT_PATTERNS = ("**/.env*", "**/*.pem", "**/*.key")
+
+KNOWN_PATHS = 4096
+"""Paths whose answer is remembered: tools name the same files again and again."""
 
 MAX_PATH_CHARACTERS = 1024
 """A longer string is no path."""
@@ -32,6 +36,7 @@ class Exclusion:
     patterns: Sequence[str] = DEFAULT_PATTERNS
     _from_root: GitIgnoreSpec = field(init=False, repr=False, compare=False)
     _anywhere: GitIgnoreSpec = field(init=False, repr=False, compare=False)
+    _known: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "patterns", tuple(self.patterns))
@@ -39,6 +44,7 @@ class Exclusion:
             _refuse_invalid(pattern)
         object.__setattr__(self, "_from_root", _compiled(self.patterns))
         object.__setattr__(self, "_anywhere", _compiled([_unanchored(pattern) for pattern in self.patterns]))
+        object.__setattr__(self, "_known", lru_cache(maxsize=KNOWN_PATHS)(self._judged))
 
     def excluded_path(self, event_kind: str, body: dict[str, Any]) -> str | None:
         """The first excluded path a tool event names, as it stands there; None for every other event.
@@ -61,7 +67,10 @@ class Exclusion:
     def excludes(self, path: str) -> bool:
         """Whether one path is excluded: relative or absolute, with slashes or backslashes, or a `file:` URI."""
         path = path.strip()
-        if not path or len(path) > MAX_PATH_CHARACTERS or "\n" in path or _WEB.match(path):
+        return 0 < len(path) <= MAX_PATH_CHARACTERS and self._known(path)
+
+    def _judged(self, path: str) -> bool:
+        if "\n" in path or _WEB.match(path):
             return False
         return self._matches(path) or bool((place := _POSITION.search(path)) and self._matches(path[: place.start()]))
 

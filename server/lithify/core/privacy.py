@@ -54,6 +54,17 @@ def scrub_body(body: dict[str, Any]) -> dict[str, Any]:
     return scrubbed
 
 
+def may_hold_tag(text: str) -> bool:
+    """Whether a tag may be in a text, or in any string of a JSON text: the quick look every event gets. The word may be
+    there, its letters as they are or one of them escaped."""
+    lowered = text.lower()
+    return (
+        "private" in lowered
+        or ("#" in lowered and ("&#" in lowered or "amp;#" in lowered))
+        or ("\\" in lowered and ("\\u00" in lowered or "\\u{" in lowered or "\\x" in lowered))
+    )
+
+
 def scrub_text(text: str) -> str:
     """The text with each private span replaced; the same string where there is none. Idempotent."""
     return _scrubbed(text, 0)[0]
@@ -99,12 +110,12 @@ def _scrubbed_object(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _any_sign(value: Any) -> bool:
-    """Whether a string or key anywhere in the value may hold a tag: the quick look every event gets."""
+    """Whether a string or key anywhere in the value may hold a tag."""
     pending = [value]
     while pending:
         node = pending.pop()
         if isinstance(node, str):
-            if _has_sign(node):
+            if may_hold_tag(node):
                 return True
         elif isinstance(node, dict):
             pending.extend(node)
@@ -156,19 +167,9 @@ def _scrubbed_keys(node: dict[Any, Any]) -> list[Any]:
 # --- text -----------------------------------------------------------------------------------------------------
 
 
-def _has_sign(text: str) -> bool:
-    """Whether the word may be there, its letters as they are or one of them escaped."""
-    lowered = text.lower()
-    return (
-        "private" in lowered
-        or ("#" in lowered and ("&#" in lowered or "amp;#" in lowered))
-        or ("\\" in lowered and ("\\u00" in lowered or "\\u{" in lowered or "\\x" in lowered))
-    )
-
-
 def _scrubbed(text: str, depth: int) -> tuple[str, int]:
     """The text without its spans, the first `depth` of them already open; and how many are open at its end."""
-    if not depth and not _has_sign(text):
+    if not depth and not may_hold_tag(text):
         return text, 0
     spans, depth = _spans(text, depth)
     if not spans:
