@@ -23,14 +23,13 @@ MODEL = "scripted-model"
 class Agent:
     """A real agent. `set_up` writes into the home folder and gives the variables that the agent is started with.
 
-    `start` and `go_on` are commands that say one prompt, in a new session and in the last one. `sessions` is where
-    session files lie below the home folder. `shell` is the call of its tool that runs a command. `blocks` are how the
-    texts begin that the agent itself puts into a conversation in the user's name; `seam` is what it puts behind a
-    message of the user that another follows. With `asks` a summary is the answer to a question of the agent's own, and
-    with `fills` an answer of its own follows a summary that nothing else follows.
-    `compacts` is what its user says, behind turn 5, that has it compact the session itself. `takes_out` and `takes_in`
-    are the commands for an agent whose sessions only it can read: one prints the session with an id, one takes up a
-    file, and `lists` prints the ids.
+    `start`, `go_on` and `go_on_in` are commands that say one prompt: in a new session, in the last one, in the one with
+    an id. `sessions` is where session files lie below the home folder. `shell` is the call of its tool that runs a
+    command. `blocks` are how the texts begin that the agent itself puts into a conversation in the user's name; `seam`
+    is what it puts behind a message of the user that another follows. With `asks` a summary is the answer to a question
+    of the agent's own, and with `fills` an answer of its own follows a summary that nothing else follows.
+    `compacts` is what its user says, behind turn 5, that has it compact the session itself. `takes_out` is the command
+    of an agent whose sessions only it can read: it prints the session with an id, and `lists` prints the ids.
     """
 
     name: str
@@ -38,6 +37,7 @@ class Agent:
     set_up: Callable[[Path, ServedModel], Mapping[str, str]]
     start: Callable[[str], tuple[str, ...]]
     go_on: Callable[[str], tuple[str, ...]]
+    go_on_in: Callable[[str, str], tuple[str, ...]]
     sessions: str
     shell: Callable[[str], ToolCall]
     blocks: tuple[str, ...] = ()
@@ -47,7 +47,6 @@ class Agent:
     compacts: str = prompt(6, FULL)
     lists: tuple[str, ...] = ()
     takes_out: tuple[str, ...] = ()
-    takes_in: tuple[str, ...] = ()
 
     def is_own(self, one: Said) -> bool:
         """Whether the agent says it, not its user or its model."""
@@ -75,6 +74,7 @@ CLAUDE_CODE = Agent(
     _set_up_claude_code,
     lambda prompt: ("-p", prompt, *_CLAUDE_CODE),
     lambda prompt: ("-p", prompt, *_CLAUDE_CODE, "--continue"),
+    lambda session, prompt: ("-p", prompt, *_CLAUDE_CODE, "--resume", session),
     ".claude/projects/*/*.jsonl",
     lambda command: ToolCall("Bash", {"command": command, "description": "Run it"}),
     ("<system-reminder>",),
@@ -118,6 +118,7 @@ CODEX = Agent(
     _set_up_codex,
     lambda prompt: ("exec", *_CODEX, prompt),
     lambda prompt: ("exec", "resume", "--last", *_CODEX, prompt),
+    lambda session, prompt: ("exec", "resume", session, *_CODEX, prompt),
     ".codex/sessions/*/*/*/rollout-*.jsonl",
     lambda command: ToolCall("exec_command", {"cmd": command}),
     ("<environment_context>",),
@@ -151,6 +152,7 @@ KIMI_CODE = Agent(
     _set_up_kimi_code,
     lambda prompt: ("-p", prompt),
     lambda prompt: ("-p", prompt, "--continue"),
+    lambda session, prompt: ("-p", prompt, "--session", session),
     ".kimi-code/sessions/wd_*/session_*/agents/main/wire.jsonl",
     lambda command: ToolCall("Bash", {"command": command, "description": "Run it"}),
     ("<system-reminder>",),
@@ -168,6 +170,7 @@ KIMI_CLI_AGENT = Agent(
     _set_up_kimi_cli,
     lambda prompt: ("--print", "-p", prompt),
     lambda prompt: ("--print", "-p", prompt, "--continue"),
+    lambda session, prompt: ("--print", "-p", prompt, "--session", session),
     ".kimi/sessions/*/*/context.jsonl",
     lambda command: ToolCall("Shell", {"command": command}),
     ("<system-reminder>",),
@@ -200,12 +203,12 @@ OPENCODE = Agent(
     _set_up_opencode,
     lambda prompt: ("run", prompt),
     lambda prompt: ("run", "--continue", prompt),
+    lambda session, prompt: ("run", "--session", session, prompt),
     ".local/share/opencode/opencode.db",
     lambda command: ToolCall("bash", {"command": command, "description": "Run it"}),
     asks=True,
     lists=("session", "list", "--format", "json"),
     takes_out=("export",),
-    takes_in=("import",),
 )
 
 
@@ -229,6 +232,7 @@ GEMINI = Agent(
     _set_up_gemini,
     lambda prompt: ("-p", prompt, *_GEMINI),
     lambda prompt: ("-p", prompt, *_GEMINI, "--resume", "latest"),
+    lambda session, prompt: ("-p", prompt, *_GEMINI, "--resume", session),
     ".gemini/tmp/*/chats/session-*.jsonl",
     lambda command: ToolCall("run_shell_command", {"command": command, "description": "Run it"}),
     ("<session_context>",),

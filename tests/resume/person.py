@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,9 @@ from tests.resume.story import prompt, script
 from tests.support.model_server import Request, ServedModel
 
 AGENT_SECONDS = 90
-LITHIFY_SECONDS = 60
-LONG_AGO = 1_750_000_000
-"""When a session was last written that nobody uses, in seconds of the system's clock."""
+LITHIFY_SECONDS = 120
+IDLE_SECONDS = 3600
+"""How long ago a session was last written that nobody uses; Gemini CLI deletes old ones."""
 NOWHERE = "http://127.0.0.1:9"
 """A proxy that is not there: what an agent would ask of the network fails at once, and only loopback is left."""
 
@@ -50,7 +51,7 @@ class Person:
     def environment(self) -> dict[str, str]:
         """What a program of theirs is started with, and nothing of the machine beside it but its programs."""
         away = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), NOWHERE)
-        path = os.pathsep.join([str(NODE.parent), os.environ["PATH"]])
+        path = os.pathsep.join([str(NODE.parent), str(self.agent.program[-1].parent), os.environ["PATH"]])
         here = {"HOME": str(self.home), "TMPDIR": str(self.folder / "tmp"), "PATH": path, "NO_PROXY": "127.0.0.1"}
         return {**away, **here, **self.variables}
 
@@ -62,12 +63,18 @@ class Person:
         assert found, f"{self.agent.name} keeps no session"
         return found[-1]
 
+    def session_name(self) -> str:
+        """What Lithify's user calls the session: by its file, or by its id where it has none."""
+        if not self.agent.takes_out:
+            return str(self.session())
+        [only] = json.loads(self.run([*map(str, self.agent.program), *self.agent.lists]))
+        return str(only["id"])
+
     def _taken_out(self) -> Path:
-        program = [*map(str, self.agent.program)]
-        [only] = json.loads(self.run([*program, *self.agent.lists]))
         path = self.folder / "taken-out.json"
+        takes_out = [*map(str, self.agent.program), *self.agent.takes_out, self.session_name()]
         with path.open("w", encoding="utf-8") as file:  # what opencode prints to a pipe ends after 64 KB
-            self.run([*program, *self.agent.takes_out, only["id"]], output=file)
+            self.run(takes_out, output=file)
         return path
 
     @property
@@ -75,10 +82,14 @@ class Person:
         """What the agent asked in the conversation, not what it asks beside it."""
         return [one for one in self.server.questions if offers_tools(one)]
 
-    def says(self, text: str) -> Request:
-        """Says it to the agent, in the session if there is one; the agent's last request of the turn."""
+    def says(self, text: str, session: str | None = None) -> Request:
+        """Says it to the agent, in the session with that id, else in the last one if there is one; the agent's last
+        request of the turn."""
         before = len(self.asked)
-        self.says_aside(text)
+        if session is None:
+            self.says_aside(text)
+        else:
+            self.run([*map(str, self.agent.program), *self.agent.go_on_in(session, text)])
         asked = self.asked[before:]
         assert asked, f"{self.agent.name} asked its model nothing"
         return asked[-1]
@@ -135,9 +146,9 @@ def new_person(agent: Agent, folder: Path, server: ServedModel) -> Person:
     return Person(agent, folder, server, agent.set_up(folder / "home", server))
 
 
-def read_session(person: Person) -> Transcript:
-    """The session as Lithify reads it."""
-    path = person.session()
+def read_session(person: Person, path: Path | None = None) -> Transcript:
+    """The session as Lithify reads it; `path` is its file, where that is known."""
+    path = path or person.session()
     reading = read(path.read_bytes().decode(), str(path))
     assert reading is not None, f"Lithify does not know the session of {person.agent.name}"
     return reading.transcript
@@ -149,9 +160,9 @@ def conversation_of(person: Person) -> list[Said]:
     return [Said(role_of(message), "text", text) for message in messages for text in text_parts(message)]
 
 
-def messages_before(person: Person, turn: int) -> int:
+def messages_before(person: Person, turn: int, path: Path | None = None) -> int:
     """How many messages stand before a turn's prompt, as Lithify counts them; all of them where the turn is to come."""
-    messages = read_session(person).conversation
+    messages = read_session(person, path).conversation
     places = (place for place, message in enumerate(messages) if prompt(turn) in str(message["content"]))
     return next(places, len(messages))
 
@@ -159,25 +170,44 @@ def messages_before(person: Person, turn: int) -> int:
 def compact(person: Person, turn: int) -> str:
     """Compacts the session up to a turn, as its user would some time later, with the offline model; the summary."""
     path = idle_session(person)
-    command = compact_command(person, path, turn)
-    summary = person.run(command, LITHIFY_SECONDS)
-    if person.agent.takes_in:
-        written = path.with_name("compacted.json")
-        written.unlink(missing_ok=True)
-        person.run([*command, "--output", str(written)], LITHIFY_SECONDS)
-        person.run([*map(str, person.agent.program), *person.agent.takes_in, str(written)])
-    else:
-        person.run([*command, "--in-place"], LITHIFY_SECONDS)
-    return summary.removesuffix("\n")
+    summary = foretold_summary(person, turn, path)
+    person.run(compact_command(person, turn, path), LITHIFY_SECONDS)
+    return summary
+
+
+def undo(person: Person, name: str) -> None:
+    """Takes the newest compaction of a session back."""
+    person.run(lithify("sessions", "undo", name), LITHIFY_SECONDS)
+
+
+def session_ids(person: Person) -> set[str]:
+    """The ids of the agent's sessions, as Lithify lists them."""
+    listed = json.loads(person.run(lithify("sessions", "list", "--agent", person.agent.name, "--json")))
+    return {one["sessionId"] for one in listed["sessions"]}
 
 
 def idle_session(person: Person) -> Path:
     """The file of the session, some time after it was last used."""
     path = person.session()
-    os.utime(path, (LONG_AGO, LONG_AGO))
+    before = time.time() - IDLE_SECONDS
+    os.utime(path, (before, before))
     return path
 
 
-def compact_command(person: Person, path: Path, turn: int) -> list[str]:
-    """The command that compacts the session up to a turn, and prints the summary."""
-    return [sys.executable, "-m", "lithify", "compact", str(path), "--up-to", str(messages_before(person, turn))]
+def compact_command(person: Person, turn: int, path: Path | None = None) -> list[str]:
+    """The command that compacts the session up to a turn."""
+    up_to = str(messages_before(person, turn, path))
+    return lithify("sessions", "compact", person.session_name(), "--up-to", up_to)
+
+
+def foretold_summary(person: Person, turn: int, path: Path) -> str:
+    """What the summary of a session up to a turn will be, for the offline model says the same each time."""
+    command = lithify("compact", str(path), "--up-to", str(messages_before(person, turn, path)))
+    summary = person.run(command, LITHIFY_SECONDS).removesuffix("\n")
+    assert summary
+    return summary
+
+
+def lithify(*arguments: str) -> list[str]:
+    """A command of Lithify's."""
+    return [sys.executable, "-m", "lithify", *arguments]

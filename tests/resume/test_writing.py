@@ -13,7 +13,7 @@ import pytest
 from tests.resume.agents import CLAUDE_CODE, CODEX, GEMINI, KIMI_CLI_AGENT, KIMI_CODE, Agent
 from tests.resume.checks import check_resumed, from_turn, recorded
 from tests.resume.conftest import Meet
-from tests.resume.person import LITHIFY_SECONDS, Person, compact_command, idle_session
+from tests.resume.person import LITHIFY_SECONDS, Person, compact_command, foretold_summary, idle_session
 from tests.resume.said import Said
 from tests.resume.story import answer, prompt
 from tests.support.model_server import Request, Slow, Text, serve
@@ -37,7 +37,8 @@ def compact_slowly(person: Person, meanwhile: str) -> str | None:
         settings = person.folder / "settings.json"
         http = {"baseUrl": model.base_url, "model": "scripted-model"}
         settings.write_text(json.dumps({"model": {"provider": "http", "http": http}}), encoding="utf-8")
-        command = [*compact_command(person, idle_session(person), 3), "--in-place", "--settings", str(settings)]
+        idle_session(person)
+        command = [*compact_command(person, 3), "--settings", str(settings)]
         with person.running(command) as process:
             model.asked(seconds=LITHIFY_SECONDS)
             person.says(meanwhile)
@@ -78,8 +79,7 @@ def test_a_session_in_the_middle_of_a_turn_is_left_alone(agent: Agent, meet: Mee
     person.server.server.script = slow
     with person.running(person.command_for(prompt(3))) as process:
         person.server.asked(len(person.server.questions) + 1, seconds=LITHIFY_SECONDS)
-        command = [*compact_command(person, person.session(), 2), "--in-place"]
-        with person.running(command) as lithify:
+        with person.running(compact_command(person, 2)) as lithify:
             _, told = lithify.communicate(timeout=LITHIFY_SECONDS)
         person.server.do(gate.set)
         process.communicate(timeout=LITHIFY_SECONDS)
@@ -95,10 +95,9 @@ def test_a_lithify_that_is_killed_leaves_the_old_conversation_or_the_compacted_o
 ) -> None:
     person = meet(agent)
     before = recorded(person, 4)
-    command = compact_command(person, idle_session(person), 3)
-    summary = person.run(command, LITHIFY_SECONDS).removesuffix("\n")
-    _, _, _, *arguments = command
-    with person.running([sys.executable, str(KILLED), moment, *arguments, "--in-place"]) as process:
+    summary = foretold_summary(person, 3, idle_session(person))
+    _, _, _, *arguments = compact_command(person, 3)
+    with person.running([sys.executable, str(KILLED), moment, *arguments]) as process:
         process.communicate(timeout=LITHIFY_SECONDS)
     assert process.returncode == -signal.SIGKILL
     if moment == "after":

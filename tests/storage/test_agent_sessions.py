@@ -203,7 +203,36 @@ def test_the_project_of_a_claude_code_session_is_where_it_was_started_not_where_
 def test_the_version_is_the_one_that_wrote_last(home: AgentHome) -> None:
     question, answer = claude_code_records()
     home.claude_code(records=[{**question, "version": "2.0.1"}, answer])
-    assert only(home).version == "2.1.332"
+    assert (only(home).version, only(home).writable) == ("2.1.332", True)
+
+
+@pytest.mark.parametrize(
+    ("agent", "version", "seen"),
+    [
+        ("claude_code", "2.1.331", "2.1.332"),
+        ("claude_code", "2.1.332-beta", "2.1.332"),
+        ("claude_code", "1.0.95", "2.1.332"),
+        ("codex", "0.39.0", "0.171.x"),
+        ("codex", "0.171.0-alpha.1", "0.171.x"),
+    ],
+)
+def test_a_session_of_a_version_that_was_not_seen_is_read_only(
+    home: AgentHome, agent: str, version: str, seen: str
+) -> None:
+    getattr(home, agent)(version=version)
+    found = only(home)
+    assert (found.writable, found.messages, found.version) == (False, 2, version)
+    assert f" {version} wrote it, and only {seen} was seen with Lithify, so it can only be read: " in str(found.reason)
+
+
+def test_a_session_that_names_no_version_is_read_only(home: AgentHome) -> None:
+    home.codex(version=None)
+    assert "does not say which Codex wrote it" in str(only(home).reason)
+
+
+def test_a_session_of_another_patch_of_a_series_that_was_seen_is_written(home: AgentHome) -> None:
+    home.codex(version="0.171.12")
+    assert only(home).writable
 
 
 def test_a_session_of_a_newer_claude_code_is_read_only_and_says_so(home: AgentHome) -> None:
@@ -355,10 +384,16 @@ def test_a_file_whose_last_line_is_torn_is_read_without_it(home: AgentHome) -> N
     assert only(home).messages == 2
 
 
-def test_a_file_that_is_not_utf_8_names_the_line(home: AgentHome) -> None:
+def test_a_file_with_a_message_that_is_not_utf_8_names_the_line(home: AgentHome) -> None:
+    path = home.codex()
+    path.write_bytes(path.read_bytes().replace(b"It is slow", b"It is sl\xf6w"))
+    assert only(home).reason == "It is not UTF-8 (line 5)."
+
+
+def test_a_file_whose_last_line_is_torn_within_a_character_is_read_without_it(home: AgentHome) -> None:
     with home.codex().open("ab") as file:
-        file.write(b"\xff\xfe\n")
-    assert only(home).reason == "It is not UTF-8 (line 6)."
+        file.write(json.dumps(codex_record("response_item", {})).encode()[:30] + "\u4e2d".encode()[:1])
+    assert (only(home).messages, only(home).writable) == (2, True)
 
 
 def test_a_file_of_control_characters_is_no_trouble(home: AgentHome) -> None:

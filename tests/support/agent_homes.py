@@ -40,10 +40,14 @@ class AgentHome:
         return {"HOME": str(self.folder)}
 
     def claude_code(
-        self, session_id: str = CLAUDE_ID, project: str = "/home/ana/shop", records: list[Json] | None = None
+        self,
+        session_id: str = CLAUDE_ID,
+        project: str = "/home/ana/shop",
+        records: list[Json] | None = None,
+        version: str = "2.1.332",
     ) -> Path:
         folder = self.folder / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", project)
-        common = {"cwd": project, "sessionId": session_id, "version": "2.1.332", "isSidechain": False}
+        common = {"cwd": project, "sessionId": session_id, "version": version, "isSidechain": False}
         said = claude_code_records() if records is None else records
         return written(folder / f"{session_id}.jsonl", [{**common, **one} for one in said])
 
@@ -59,8 +63,9 @@ class AgentHome:
         source: Any = "cli",
         folder: str = "sessions/2026/07/01",
         asked: str = "Read the cart",
+        version: str | None = "0.171.0",
     ) -> Path:
-        meta = {"id": session_id, "cwd": project, "cli_version": "0.171.0", "source": source}
+        meta = {"id": session_id, "cwd": project, "cli_version": version, "source": source}
         context = "<environment_context>\n</environment_context>"
         records = [
             codex_record("session_meta", meta),

@@ -266,6 +266,11 @@ def test_a_file_without_ordinals_gets_none() -> None:
     assert "ordinal" not in own_record(replaced(rollout(*items(user("a"))), 0, 1))
 
 
+def test_true_is_no_ordinal() -> None:
+    text = rollout(*items(user("a"), said("b")), ordinals=True)
+    assert own_record(replaced(text + '{"ordinal":true,"type":"event_msg","payload":{}}\n', 0, 1))["ordinal"] == 3
+
+
 def test_the_session_goes_on_behind_our_record() -> None:
     made = replaced(rollout(*items(user("a"), said("b")), ordinals=True), 0, 1).encode()
     grown = codex_loader.append(made, codex_loader.load(made), user("next"))
@@ -316,7 +321,43 @@ def test_what_was_compacted_away_is_one_fold() -> None:
     (fold,) = codex.parse(text).folds
     folded = [json.loads(line)["type"] for line in text[fold.start : fold.end].splitlines()]
     assert folded == ["response_item"] * 4 + ["compacted"]
-    assert (fold.title, fold.messages) == ("Compacted away: 3 messages", 3)
+    assert (fold.title, fold.messages) == ("Compacted away: 4 messages", 4)
+
+
+@pytest.mark.parametrize(
+    ("version", "writable"), [("0.39.0", True), ("0.171.3", True), ("0.172.0", False), ("next", False)]
+)
+def test_a_version_whose_records_are_not_known_is_read_only(version: str, writable: bool) -> None:
+    text = rollout(*items(user("a"))).replace("0.171.0", version)
+    parsed = codex.parse(text)
+    assert parsed.writable == writable
+    assert writable or f"written by Codex {version}; what is known ends at 0.171.x" in str(parsed.read_only_reason)
+
+
+def folded(text: str) -> list[str]:
+    return [fold.title for fold in codex.parse(text).folds]
+
+
+def test_what_a_compaction_of_ours_keeps_is_not_counted_as_compacted_away() -> None:
+    text = rollout(*items(*STORY))
+    assert len(codex.parse(text).messages) == 7
+    assert folded(replaced(text, 0, 4)) == ["Compacted away: 4 messages"]
+    assert folded(replaced(text, 4, 5)) == ["Compacted away: 1 message"]
+    assert folded(replaced(text, 0, 7)) == ["Compacted away: 7 messages"]
+    for start, end, title in ((0, 4, "8 messages"), (0, 2, "6 messages"), (1, 2, "5 messages")):
+        once = replaced(text, 0, 4)
+        other = {"role": "user", "content": "Another summary"}
+        twice = codex.write(once, codex.parse(once), start, end, other, STAMP)
+        assert folded(twice) == [f"Compacted away: {title}"], "a first summary that went is one of them"
+
+
+def test_what_a_native_compaction_keeps_of_the_user_is_not_counted_as_compacted_away() -> None:
+    said_so_far = items(user("a"), said("b"), user("c"), said("d"), user("e"), said("f"))
+    assert folded(rollout(*said_so_far, compacted(user("c"), user("e"), user("summary")))) == [
+        "Compacted away: 4 messages"
+    ]
+    again = compacted(user("a"), user("c"), user("e"), user("e"))
+    assert folded(rollout(*said_so_far, again)) == ["Compacted away: 3 messages"], "a summary may say the same"
 
 
 def test_compactions_of_ours_in_a_row_and_native_ones_between_them_all_hold() -> None:

@@ -193,7 +193,17 @@ def test_a_second_compaction_starts_from_the_first() -> None:
     more = once + lines(gemini_user("7", "more"), gemini_said("8", "yes"))
     twice = compacted(gemini, more, 3)
     assert turns(twice) == [SUMMARY_TURN, *turns(more)[3:]]
-    assert sum(fold.messages for fold in gemini.parse(twice).folds) == 7 + 6
+    assert [fold.title for fold in gemini.parse(twice).folds] == ["Compacted away: 7 messages"], (
+        "the first summary is one of them"
+    )
+    assert len(gemini.parse(more).messages) + 4 == len(gemini.parse(twice).messages) - 1 + 7
+
+
+def test_what_a_compaction_keeps_is_not_counted_as_compacted_away() -> None:
+    assert len(gemini.parse(CHAT).messages) == 7
+    for start, end, title in ((0, 4, "4 messages"), (0, 1, "1 message"), (4, 5, "1 message"), (0, 7, "7 messages")):
+        (fold,) = gemini.parse(compacted(gemini, CHAT, end, start)).folds
+        assert fold.title == f"Compacted away: {title}"
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])

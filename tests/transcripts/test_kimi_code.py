@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from typing import Any
 
 import pytest
 
@@ -246,6 +247,10 @@ def test_lines_that_are_json_but_no_records_are_problems_and_hide_nothing() -> N
     assert parsed.writable
 
 
+def odd_compaction(**changed: Any) -> dict[str, Any]:
+    return {"type": "context.apply_compaction", "agentId": "main", "summary": "s", "compactedCount": 1, **changed}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -258,9 +263,15 @@ def test_lines_that_are_json_but_no_records_are_problems_and_hide_nothing() -> N
         (CHAT + lines({"type": "agent.switched", "branch": "b"}), "begins a branch"),
         (CHAT + lines({"type": "context.later", "agentId": "main"}), "context.later"),
         (CHAT + lines(kimi_message("x", "system")), "not a message of kimi-code"),
+        (CHAT + lines(odd_compaction(compactedCount=True)), "not a compaction of kimi-code"),
+        (CHAT + lines(odd_compaction(keptUserMessageCount="2")), "not a compaction of kimi-code"),
+        (CHAT + lines(odd_compaction(keptUserMessageCount=[2])), "not a compaction of kimi-code"),
         (CHAT + '{"type":"x","a":' + "[" * 300 + "]" * 300 + "}\n", "nested too deeply"),
     ],
-    ids=["no head", "older", "newer", "subagent", "open", "count", "branch", "unknown", "role", "deep"],
+    ids=[
+        *("no head", "older", "newer", "subagent", "open", "count", "branch", "unknown", "role"),
+        *("true as a count", "a text as a count", "a list as a count", "deep"),
+    ],
 )
 def test_a_file_that_kimi_code_may_read_otherwise_is_read_only_and_says_why(text: str, told: str) -> None:
     assert told in why_not(text)

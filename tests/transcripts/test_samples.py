@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lithify.core.messages import estimate_tokens
 from lithify.transcripts import kimi_context, openai_json, openai_jsonl
+from lithify.transcripts.line_reading import tokens_of
 from lithify.transcripts.registry import recognise
 from tests.support import kimi_loader
 from tests.support.samples import DATA, sample_paths
@@ -41,6 +43,14 @@ def test_each_sample_is_recognised_and_read_without_a_problem() -> None:
         assert parsed.messages, path
         assert not parsed.problems, path
         assert parsed.writable, path
+
+
+def test_the_tokens_of_a_transcript_are_those_of_its_conversation() -> None:
+    for path in sample_paths():
+        text = read(path)
+        found = recognise(text, path.name)
+        parsed = found.parse(text) if found else None
+        assert parsed is None or tokens_of(parsed) == estimate_tokens(parsed.conversation), path
 
 
 def test_each_agents_sample_is_recognised_as_that_agents() -> None:

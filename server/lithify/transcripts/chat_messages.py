@@ -57,6 +57,11 @@ def string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def whole(value: Any) -> int | None:
+    """The value where it is a whole number, else None; true and false are none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def listed(value: Any) -> list[Any]:
     """The value where it is a list, else an empty one."""
     return value if isinstance(value, list) else []

@@ -18,6 +18,7 @@ from typing import Any
 
 from lithify.core.kimi import OUTPUT_PREFIX
 from lithify.core.messages import Message, text_parts, tokens_of_bytes
+from lithify.transcripts.appended import is_version_within, newer_version
 from lithify.transcripts.claude_code_folds import folds_of
 from lithify.transcripts.claude_code_graph import Graph
 from lithify.transcripts.claude_code_records import (
@@ -50,9 +51,9 @@ from lithify.transcripts.summary_text import is_spaced, one_line
 name = "claude-code"
 
 NEWEST_VERSION = (2, 1)
-"""The newest version of Claude Code, major and minor, whose loading is known; files of a newer one are read-only."""
+"""The newest version of Claude Code, major and minor, whose records are known; files of a newer one are read-only. What
+lies among Claude Code's own sessions must be of a version that was seen to go on (`storage.agent_sessions`)."""
 
-_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.")
 _FILE_NAME = re.compile(r"(?:.*[/\\])?\.claude[/\\]projects[/\\].*\.jsonl", re.DOTALL)
 _MARKS = ("uuid", "parentUuid", "sessionId")
 _NOTES = {
@@ -228,7 +229,8 @@ def _parts(message: Message) -> list[Any]:
 
 def _reason(ground: Ground, found: Records, sequence: list[Record], *, is_subagent: bool) -> str | None:
     """Why nothing can be written into this file; None where it can be, and where there is nothing to compact."""
-    unknown = next((version for version in sorted(found.versions) if not _is_known(version)), None)
+    versions = sorted(found.versions)
+    unknown = next((one for one in versions if not is_version_within(one, (1, 0), NEWEST_VERSION)), None)
     if not sequence:
         return None
     if is_subagent:
@@ -247,14 +249,8 @@ def _reason(ground: Ground, found: Records, sequence: list[Record], *, is_subage
     if not all(record.named for record in sequence):
         return "Some messages have no `uuid`, so a compaction could not name them as kept: it can only be read."
     if unknown is not None:
-        newest = ".".join(map(str, NEWEST_VERSION))
-        return f"It was written by Claude Code {unknown}; what is known ends at {newest}.x, so it can only be read."
+        return newer_version("Claude Code", unknown, NEWEST_VERSION)
     return None
-
-
-def _is_known(version: str) -> bool:
-    found = _VERSION.match(version)
-    return found is not None and (1, 0) <= (int(found[1]), int(found[2])) <= NEWEST_VERSION
 
 
 def _kept(sequence: list[Record], gone: set[int], staying: set[int]) -> list[Record]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lithify.transcripts.claude_code_graph import Effective
 from lithify.transcripts.claude_code_records import Record, Records
+from lithify.transcripts.folds import titled
 from lithify.transcripts.line_format import LineFold
 
 
@@ -35,5 +36,4 @@ def _title(record: Record, found: Records, effective: Effective) -> str:
 
 def _fold(title: str, run: list[Record]) -> LineFold:
     count = len({record.message_id or record.key for record in run})
-    said = "1 message" if count == 1 else f"{count} messages"
-    return LineFold(run[0].line, run[-1].line, f"{title}: {said}", count)
+    return LineFold(run[0].line, run[-1].line, titled(title, count), count)

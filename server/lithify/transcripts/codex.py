@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from lithify.core.messages import Message, text_of
-from lithify.transcripts.codex_history import RecordShape, record_of, walk
+from lithify.transcripts.appended import is_version_within, newer_version
+from lithify.transcripts.codex_history import History, RecordShape, record_of, walk
 from lithify.transcripts.codex_items import (
     bare_of,
     is_sealed,
@@ -34,6 +35,10 @@ from lithify.transcripts.model import Problem, Stamp, Transcript, replaced_messa
 from lithify.transcripts.summary_text import one_line
 
 name = "codex"
+
+NEWEST_VERSION = (0, 171)
+"""The newest version of Codex, major and minor, whose records are known; files of a newer one are read-only. What lies
+among Codex' own sessions must be of a version that was seen to go on (`storage.agent_sessions`)."""
 
 T = TypeVar("T")
 
@@ -88,16 +93,12 @@ def _facts_of(source: str) -> LineFacts:
 def _arrange(shapes: Sequence[RecordShape | None], ground: Ground) -> Arrangement:
     history = walk(shapes)
     mark = [Problem(0, _MARK)] if ground.mark else []
-    reason = f"Line 1 has {_MARK}: save the file without it, then compact it." if ground.mark else None
-    if reason is None and history.doubts:
-        doubt = min(history.doubts, key=lambda one: one.line)
-        reason = f"Line {doubt.line + 1} {doubt.message}: {_AGAIN}"
     made = [history.placed[step.first : step.end] for step in steps([one.shape for one in history.placed])]
     return Arrangement(
         [tuple(dict.fromkeys(one.line for one in placed)) for placed in made],
         [bare_of([one.shape for one in placed]) for placed in made],
         (*mark, *history.faults),
-        reason,
+        _reason(ground, history),
         history.folds(),
         parts={
             index: tuple(one.part for one in placed)
@@ -105,6 +106,18 @@ def _arrange(shapes: Sequence[RecordShape | None], ground: Ground) -> Arrangemen
             if not all(one.is_all_of_line for one in placed)
         },
     )
+
+
+def _reason(ground: Ground, history: History) -> str | None:
+    """Why nothing can be written into this file; None where it can be."""
+    if ground.mark:
+        return f"Line 1 has {_MARK}: save the file without it, then compact it."
+    if history.version is not None and not is_version_within(history.version, (0, 0), NEWEST_VERSION):
+        return newer_version("Codex", history.version, NEWEST_VERSION)
+    if not history.doubts:
+        return None
+    doubt = min(history.doubts, key=lambda one: one.line)
+    return f"Line {doubt.line + 1} {doubt.message}: {_AGAIN}"
 
 
 def _message_of(arranged: Arranged, decoded: Callable[[int], list[Any]]) -> Message:

@@ -57,7 +57,8 @@ _CONTEXT = (
 class ItemShape(NamedTuple):
     """What the place of an item in the conversation depends on. `wrong` says why Codex may not read it; one that is
     wrong has nothing else. `call` and `result` are the ids of the call it makes and of the one it answers, None for
-    items that are no call and no output."""
+    items that are no call and no output. `words` tells what the user says from anything else that a user says: a
+    summary stands in a user's name too."""
 
     wrong: str | None = None
     stage: int = 0
@@ -67,6 +68,7 @@ class ItemShape(NamedTuple):
     is_sealed: bool = False
     is_context: bool = False
     is_user_turn: bool = False
+    words: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def shape_of(item: Any, source: str) -> ItemShape:
         is_sealed(item),
         is_context(item),
         is_user_turn(item),
+        hash(compact_json(item["content"])) if is_user_turn(item) else 0,
     )
     return _once(shape)
 

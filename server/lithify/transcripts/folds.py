@@ -26,7 +26,11 @@ def folds_over(said: Iterable[Said]) -> tuple[Fold, ...]:
     return tuple(_fold(title, run) for title, run in groups if title is not None)
 
 
-def _fold(title: str, run: list[Said]) -> Fold:
+def titled(left: str, count: int) -> str:
+    """What a fold over so many messages is called."""
+    return f"{left}: {'1 message' if count == 1 else f'{count} messages'}"
+
+
+def _fold(left: str, run: list[Said]) -> Fold:
     count = sum(one.messages for one in run)
-    held = "1 message" if count == 1 else f"{count} messages"
-    return Fold(run[0].start, max(one.end for one in run), f"{title}: {held}", count)
+    return Fold(run[0].start, max(one.end for one in run), titled(left, count), count)

@@ -108,9 +108,11 @@ class _Reading:
             self._refuse(line, record)
 
     def folds(self) -> tuple[Fold, ...]:
-        """What was compacted away, and what was taken back."""
-        everything = [*self.gone, *((one, None) for one in self.held.values())]
-        return folds_over(Said(one.start, one.end, len(messages_of(one.record)), why) for one, why in everything)
+        """What was compacted away, and what was taken back. A message that a compaction kept is spelled anew: it counts
+        once, where it was spelled last."""
+        last: dict[str, tuple[_Placed, str | None]] = {one.record["id"]: (one, why) for one, why in self.gone}
+        last |= {key: (one, None) for key, one in self.held.items()}
+        return folds_over(Said(one.start, one.end, len(messages_of(one.record)), why) for one, why in last.values())
 
     @property
     def messages(self) -> tuple[TranscriptMessage, ...]:

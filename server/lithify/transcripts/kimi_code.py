@@ -18,6 +18,7 @@ from typing import Any
 from lithify.core.messages import Message, text_of
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts.appended import is_beyond_us, with_record
+from lithify.transcripts.chat_messages import whole
 from lithify.transcripts.folds import Said, folds_over
 from lithify.transcripts.json_lines import JsonLine, first_objects, json_lines
 from lithify.transcripts.json_text import Fault, problems_of
@@ -133,14 +134,14 @@ class _Reading:
 
     def _count(self, line: JsonLine, kind: str, length: Any) -> None:
         """What kimi-code counted: where it fits, there is no doubt about what lies before."""
-        if not isinstance(length, int):
+        if (counted := whole(length)) is None:
             return
-        self.counted = length
+        self.counted = counted
         if kind in ("token_counting.measured", "token_counting.rebased"):
             read = len(self.context.entries)
             self.doubts = []
-            if read != length:
-                self._doubt(line, f"counts {length} messages where {read} were read")
+            if read != counted:
+                self._doubt(line, f"counts {counted} messages where {read} were read")
 
     def _doubt(self, line: JsonLine, why: str) -> None:
         self.doubts.append(Fault(line.start, why))
@@ -206,10 +207,15 @@ def _wrong_with(kind: str, record: dict[str, Any]) -> str | None:
     if kind == "context.append_loop_event":
         return None if isinstance(record.get("event"), dict) else "not an event of kimi-code"
     if kind == "context.apply_compaction":
-        count = record.get("compactedCount", record.get("count"))
+        count = whole(record.get("compactedCount", record.get("count")))
         told = isinstance(record.get("summary"), str | dict) or isinstance(record.get("contextSummary"), str)
-        return None if isinstance(count, int) and told else "not a compaction of kimi-code"
+        sound = count is not None and told and _is_count(record.get("keptUserMessageCount"))
+        return None if sound else "not a compaction of kimi-code"
     return None if kind in ("context.undo", "context.clear") else f"not a record that is known: {kind}"
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or whole(value) is not None
 
 
 def _placed(entry: Entry) -> TranscriptMessage:

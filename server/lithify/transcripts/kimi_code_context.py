@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lithify.core.messages import Message
-from lithify.transcripts.chat_messages import assistant, call, listed, mapped, result, string, text_part, user
+from lithify.transcripts.chat_messages import assistant, call, listed, mapped, result, string, text_part, user, whole
 
 ROLES = frozenset({"user", "assistant", "tool"})
 
@@ -87,12 +87,12 @@ class Context:
             kept = self.entries[record.get("compactedCount", record.get("count")) :]
             self._become([Entry(said, [place]), *kept], "Compacted away")
         else:
-            users = self._kept_users(int(kept_users or 0), record.get("keptHeadUserMessageCount"), place)
+            users = self._kept_users(whole(kept_users) or 0, record.get("keptHeadUserMessageCount"), place)
             self._become([*users, Entry(said, [place]), _note(_GO_ON, place)], "Compacted away")
 
     def undo(self, count: Any) -> None:
         """Takes back the user's last prompts and all behind them, if there are as many since the last summary."""
-        left, cut = count if isinstance(count, int) else 0, -1
+        left, cut = whole(count) or 0, -1
         for index in range(len(self.entries) - 1, -1, -1):
             entry = self.entries[index]
             if left <= 0 or entry.origin.get("kind") == "compaction_summary":
@@ -187,9 +187,9 @@ class Context:
     def _kept_users(self, count: int, head: Any, place: Place) -> list[Entry]:
         """What the user said that a compaction keeps: the last of it, or the first and the last with a note between."""
         users = [entry for entry in self.entries if entry.is_of_user]
-        if not isinstance(head, int):
+        if (first := whole(head)) is None:
             return users[max(0, len(users) - count) :]
-        return [*users[:head], _note(_LEFT_OUT, place), *users[len(users) - (count - head) :]]
+        return [*users[:first], _note(_LEFT_OUT, place), *users[len(users) - (count - first) :]]
 
 
 _EVENTS: dict[Any, Callable[[Context, Json, Place], None]] = {

@@ -111,8 +111,10 @@ def _reason(text: str, export: _Export) -> str | None:
         (first, *_) = problems_of(text, export.faults)
         return f"Line {first.line + 1} is {first.message}: export the session anew, then compact it."
     if not version.startswith(f"{NEWEST_VERSION}."):
+        wrote = f"opencode {version or '(of no version)'} wrote it"
         return (
-            f"It is from opencode {version or '(no version)'}; what is known is {NEWEST_VERSION}: it can only be read."
+            f"{wrote}, and only {NEWEST_VERSION}.x was seen with Lithify, so it can only be read: compact it in "
+            "opencode itself (/compact), or use a Lithify that knows this version."
         )
     if export.session.get("revert") is not None:
         return (

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from lithify.core.agent_sessions import SessionFile
 from lithify.storage.agent_sessions.folders import Walk
+from lithify.storage.agent_sessions.versions import Seen
 
 
 class Agent(Protocol):
@@ -28,6 +29,10 @@ class Agent(Protocol):
     @property
     def resume(self) -> str:
         """The agent's own command that goes on with a session, without the id behind it."""
+
+    @property
+    def seen(self) -> Seen:
+        """The versions whose sessions can be written."""
 
     def folder(self, environment: Mapping[str, str]) -> Path:
         """The folder that the sessions lie in, or somewhere below."""

@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lithify.core.agent_sessions import AgentSession, SessionFile, Unreadable, one_line, resume_command
-from lithify.core.messages import estimate_tokens, role_of, text_of
+from lithify.core.kimi import is_summary
+from lithify.core.messages import role_of, text_of
 from lithify.core.outcomes import LithifyError
 from lithify.storage.agent_sessions import claude_code, codex, gemini, guards, kimi_cli, kimi_code, opencode
 from lithify.storage.agent_sessions.agent import Agent
 from lithify.storage.agent_sessions.folders import Walk
 from lithify.storage.agent_sessions.opencode_program import found_program
+from lithify.storage.agent_sessions.versions import unseen, unseen_at
+from lithify.transcripts.line_reading import tokens_of
 from lithify.transcripts.model import Transcript
 from lithify.transcripts.registry import by_name
+from lithify.transcripts.undecodable import decoded, unreadable_line
 
 AGENTS: tuple[Agent, ...] = (claude_code, codex, kimi_code, kimi_cli, gemini, opencode)
 
@@ -92,6 +96,8 @@ class Catalogue:
             reason = f"This version of Lithify cannot read sessions of {agent.title} yet."
             return _without_conversation(agent, replace(known, unread=reason)), None
         transcript = chat_format.parse(text)
+        if (line := unreadable_line(text, transcript.messages)) is not None:
+            return _without_conversation(agent, replace(known, unread=f"It is not UTF-8 (line {line}).")), None
         if transcript.messages:
             return _with_conversation(agent, known, transcript, self._environment), transcript
         if not text.strip() or chat_format.recognise(text, Path(file.path).name):
@@ -124,6 +130,13 @@ def format_of(agent: str) -> str:
     return next(one.format_name for one in AGENTS if one.name == agent)
 
 
+def unseen_version(path: str, text: str, format_name: str, environment: Mapping[str, str]) -> str | None:
+    """Why a file with this text, if it is a session of an agent, can only be read: a version wrote it that Lithify was
+    not seen with. None where none did."""
+    those = (one for one in AGENTS if one.format_name == format_name and one.name != opencode.name)
+    return next((why for one in those if (why := unseen_at(path, text, one, environment))), None)
+
+
 def _named(agent: str | None) -> tuple[Agent, ...]:
     found = tuple(one for one in AGENTS if agent in (None, one.name))
     if not found:
@@ -151,11 +164,7 @@ def _text(agent: Agent, file: SessionFile) -> str | _Unread:
     if file.size_bytes > LARGEST_BYTES:
         return _Unread(f"It is larger than {LARGEST_BYTES >> 20} MiB, and such a session is not read.")
     try:
-        data = agent.read(file)
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return _Unread(f"It is not UTF-8 (line {line}).")
+        return decoded(agent.read(file))
     except OSError as error:
         return _Unread(_unreadable(error))
 
@@ -167,15 +176,16 @@ def _unreadable(error: OSError) -> str:
 def _with_conversation(
     agent: Agent, file: SessionFile, transcript: Transcript, environment: Mapping[str, str]
 ) -> AgentSession:
-    conversation = transcript.conversation
-    asked = (one_line(text_of(one)) for one in conversation if role_of(one) == "user")
+    said = (one.message for one in transcript.messages)
+    asked = (one_line(text_of(one)) for one in said if role_of(one) == "user" and not is_summary(one))
     title = file.title or next((words for words in asked if words), None)
     reason = None if transcript.writable else transcript.read_only_reason or "It can only be read."
+    reason = reason or unseen(agent, file.version)
     if agent.name == opencode.name:
         reason = reason or (None if found_program(environment) else _NO_PROGRAM)
     elif reason is None and not os.access(file.path, os.W_OK):
         reason = "You may not write its file."
-    return _session(agent, replace(file, title=title), len(conversation), estimate_tokens(conversation), reason)
+    return _session(agent, replace(file, title=title), len(transcript.messages), tokens_of(transcript), reason)
 
 
 def _without_conversation(agent: Agent, file: SessionFile) -> AgentSession:

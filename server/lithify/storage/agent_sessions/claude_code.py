@@ -14,12 +14,15 @@ from typing import Any
 
 from lithify.core.agent_sessions import SessionFile, one_line
 from lithify.storage.agent_sessions.folders import Walk, first_records, folder_of, json_object, said, text_of
+from lithify.storage.agent_sessions.versions import Seen
 from lithify.storage.system import read as read_file
 
 name = "claude-code"
 title = "Claude Code"
 format_name = "claude-code"
 resume = "claude --resume"
+seen = Seen("2.1.332", is_told=True)
+"""The one version that was run; Claude Code has no series of patches: any of them may change what a session holds."""
 
 _SESSION_FILE = r"(?!agent-).+\.jsonl"
 _HEAD_RECORDS = 200

@@ -24,12 +24,15 @@ from lithify.storage.agent_sessions.folders import (
     said,
     text_of,
 )
+from lithify.storage.agent_sessions.versions import Seen
 from lithify.storage.system import read as read_file
 
 name = "gemini"
 title = "Gemini CLI"
 format_name = "gemini"
 resume = "gemini --resume"
+seen = Seen("0.61.x", is_told=False)
+"""Run with 0.61.0. A session names no version; a record of another kind makes it read-only."""
 
 _HEAD_RECORDS = 60
 _PATH_BYTES = 8192

@@ -1,7 +1,7 @@
 """kimi-cli: `sessions/<md5 of the working folder>/<session id>/context.jsonl` in `KIMI_SHARE_DIR`, else in `~/.kimi`.
 
 `kimi.json` lists the working folders. What subagents said lies in a folder `subagents` of the session, and what was
-compacted away in `context_<number>.jsonl`; neither is a session. Source: kimi-cli 1.52.0.
+compacted away in `context_<number>.jsonl`; neither is a session. Source: kimi-cli 1.50.0, as measured.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from typing import Any
 
 from lithify.core.agent_sessions import SessionFile, one_line
 from lithify.storage.agent_sessions.folders import Walk, first_records, folder_of, read_object, said, text_of
+from lithify.storage.agent_sessions.versions import Seen
 from lithify.storage.system import read as read_file
 
 name = "kimi-cli"
 title = "kimi-cli"
 format_name = "kimi-context"
 resume = "kimi --session"
+seen = Seen("1.50.x", is_told=False)
+"""Run with 1.50.0; 1.52.0 no longer runs as an agent. A session names no version."""
 
 _HEAD_RECORDS = 40
 

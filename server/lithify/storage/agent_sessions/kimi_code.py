@@ -13,12 +13,15 @@ from typing import Any
 
 from lithify.core.agent_sessions import SessionFile, one_line
 from lithify.storage.agent_sessions.folders import Walk, first_records, folder_of, read_object, said, text_of
+from lithify.storage.agent_sessions.versions import Seen
 from lithify.storage.system import read as read_file
 
 name = "kimi-code"
 title = "kimi-code"
 format_name = "kimi-code"
 resume = "kimi --session"
+seen = Seen("2.1.0", is_told=False)
+"""The one version that was run. A session names that of its protocol instead (`transcripts.kimi_code.PROTOCOL`)."""
 
 _HEAD_RECORDS = 60
 
@@ -63,6 +66,11 @@ def read(file: SessionFile) -> bytes:
 def finish(file: SessionFile, text: str) -> SessionFile:  # noqa: ARG001 - nothing more is told
     """The same."""
     return file
+
+
+def project_of(path: Path) -> str | None:
+    """The working folder of a session's file, where kimi-code tells it."""
+    return _working_folder(read_object(path.parent.parent.parent / "state.json"))
 
 
 def _working_folder(state: Mapping[str, Any]) -> str | None:

@@ -15,11 +15,15 @@ from typing import Any
 
 from lithify.core.agent_sessions import SessionFile, Unreadable, one_line
 from lithify.storage.agent_sessions.folders import Walk, folder_of, json_object, text_of
+from lithify.storage.agent_sessions.versions import Seen
+from lithify.transcripts.chat_messages import whole
 
 name = "opencode"
 title = "opencode"
 format_name = "opencode"
 resume = "opencode --session"
+seen = Seen("1.18.x", is_told=True)
+"""Run with 1.18.34. A session names the version that began it, whatever went on with it."""
 
 URI = "lithify-agent:opencode/"
 """What the URI of a session begins with: it has no file of its own."""
@@ -97,12 +101,12 @@ def _sessions(path: Path) -> Iterator[SessionFile]:
         session_id = text_of(known.get("id"))
         if session_id is None:
             continue
-        updated = known.get("time_updated")
+        updated = whole(known.get("time_updated"))
         yield SessionFile(
             name,
             URI + session_id,
             str(path),
-            updated * 1_000_000 if isinstance(updated, int) else 0,
+            (updated or 0) * 1_000_000,
             0,
             session_id,
             one_line(text_of(known.get("title")) or ""),
