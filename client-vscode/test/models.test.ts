@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chooseModel, modelOptions, reasonOf } from "../src/models/choosing";
+import { chooseModel, lacksConsent, modelOptions, reasonOf } from "../src/models/choosing";
 import { countTokens, offlineAnswer } from "../src/models/offline-answer";
 
 const own = { id: "lithify-offline", name: "Lithify offline", vendor: "lithify", family: "lithify-offline" };
@@ -25,6 +25,18 @@ describe("the choice of the editor's model", () => {
 
   test("else the first one", () => {
     expect(chooseModel([own, small, large], undefined, "gone")).toBe(small);
+  });
+});
+
+describe("consent", () => {
+  test.each([
+    ["a user's own request may bring up the question", true, undefined, undefined],
+    ["a user's own request is sent also after a refusal: VS Code decides", true, false, undefined],
+    ["work in the background goes on where it was given", false, true, undefined],
+    ["work in the background never brings up the question", false, undefined, "consent_required"],
+    ["work in the background heeds a refusal", false, false, "consent_denied"],
+  ])("%s", (_, userInitiated, consent, reason) => {
+    expect(lacksConsent(userInitiated, consent)).toBe(reason);
   });
 });
 

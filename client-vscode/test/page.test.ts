@@ -41,7 +41,7 @@ function rows(count: number, changes: Partial<ShownRow> = {}): ShownRow[] {
 
 function opened(work: Work = { kind: "none" }, changes: Partial<Opened> = {}): Opened {
   const known = { version: 1, reading: false, tokens: 90, messages: 3, compactable: true, undoable: false };
-  return { item: ITEM, summarised: false, ...known, work, ...changes };
+  return { item: ITEM, summarised: false, folds: [], ...known, work, ...changes };
 }
 
 let said: FromPage[] = [];
@@ -75,7 +75,7 @@ describe("the list of sessions", () => {
   function list(...items: Listed[]): SessionList {
     const made = new SessionList(tell);
     document.body.replaceChildren(made.element);
-    made.show({ items, listing: false });
+    made.show({ items, more: false, listing: false });
     return made;
   }
 
@@ -96,7 +96,7 @@ describe("the list of sessions", () => {
     const made = list(ITEM, { ...ITEM, key: "chat:2" });
     made.focus();
     press("ArrowDown");
-    made.show({ items: [ITEM, { ...ITEM, key: "chat:2" }], listing: true });
+    made.show({ items: [ITEM, { ...ITEM, key: "chat:2" }], more: false, listing: true });
     expect((document.activeElement as HTMLElement).dataset.key).toBe("chat:2");
   });
 
@@ -104,6 +104,14 @@ describe("the list of sessions", () => {
     list(ITEM);
     expect(document.querySelector("b")).toBeNull();
     expect(document.querySelector(".title")?.textContent).toBe("Checkout <b>test</b>");
+  });
+
+  test("asks for more where there are more", () => {
+    const made = list(ITEM);
+    expect(buttonNamed("Show more")).toBeUndefined();
+    made.show({ items: [ITEM], more: true, listing: false });
+    buttonNamed("Show more")?.click();
+    expect(said).toEqual([{ type: "more" }]);
   });
 
   test("says what is open in its agent and what can only be read", () => {
@@ -215,6 +223,17 @@ describe("a conversation", () => {
     expect([more?.hidden, buttonNamed("More")?.getAttribute("aria-expanded")]).toEqual([false, "true"]);
   });
 
+  test("lists what its agent does not send any more, folded", () => {
+    const folds = [{ title: "Compacted: <b>8</b> messages", messages: 8 }];
+    page(3, opened({ kind: "none" }, { folds }));
+    const fold = document.querySelector<HTMLDetailsElement>("details.folds");
+    expect([fold?.open, fold?.querySelector("summary")?.textContent, fold?.querySelector("li")?.textContent]).toEqual([
+      false,
+      "Not sent any more: 8 messages",
+      "Compacted: <b>8</b> messages",
+    ]);
+  });
+
   test("marks the messages that would go", () => {
     const range = { start: 0, end: 2 };
     const made = page();
@@ -226,6 +245,17 @@ describe("a conversation", () => {
       true,
       false,
     ]);
+  });
+
+  test("makes web addresses links, and nothing else", () => {
+    page(1, opened(), {
+      text: 'See https://a.example/x?y=1, (http://b.example) <a href="javascript:x">, file:///etc.',
+    });
+    const links = [...document.querySelectorAll("a")].map((one) => one.getAttribute("href"));
+    expect(links).toEqual(["https://a.example/x?y=1", "http://b.example"]);
+    expect(document.querySelector(".text")?.textContent).toContain(
+      ', (http://b.example) <a href="javascript:x">, file',
+    );
   });
 
   test("shows the rest of a text that was cut when it is asked for", () => {
@@ -279,6 +309,17 @@ describe("a compaction", () => {
     }
     buttonNamed("Accept")?.click();
     expect(said.at(-1)).toEqual({ type: "accept", text: "The old key." });
+  });
+
+  test("to be written anew stays unfolded while its model is chosen", () => {
+    const work = { kind: "draft", draft, applying: false, instructions: "" } as const;
+    const made = page(3, opened(work));
+    const again = document.querySelector("details.again") as HTMLDetailsElement;
+    again.open = true;
+    again.dispatchEvent(new Event("toggle"));
+    made.show(opened({ ...work, instructions: "shorter", model: "gpt-5-mini" }));
+    const now = document.querySelector<HTMLDetailsElement>("details.again");
+    expect([now?.open, now?.querySelector("textarea")?.value]).toEqual([true, "shorter"]);
   });
 
   test("with an empty summary cannot be accepted", () => {

@@ -103,6 +103,7 @@ export function makePanel(answers: Record<string, Answer> = {}, changes: Partial
       ...foundSession(),
       messages: [{ role: "user", text: "Read the cart", toolCalls: [], answers: [], tokens: 5, compactable: true }],
       compactions: [],
+      folds: [],
     }),
     "lithify.compact_conversation": ({ dryRun }) => (dryRun ? preview() : draft()),
     "lithify.compact_up_to_here": ({ dryRun }) => (dryRun ? preview() : draft()),

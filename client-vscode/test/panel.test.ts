@@ -31,6 +31,37 @@ describe("the list", () => {
     expect(state().items[1]).not.toHaveProperty("resumeCommand");
   });
 
+  test.each([
+    ["chats", "lithify/listSessions", { sessions: [], cursor: "next" }],
+    ["sessions of agents", "lithify/listAgentSessions", { sessions: [], more: true }],
+  ])("tells that there are more %s, and reads them when asked", async (_, method, answer) => {
+    const { hear, state, asked } = makePanel({ [method]: () => answer });
+    await hear({ type: "ready" });
+    expect(state().more).toBe(true);
+    await hear({ type: "more" });
+    expect(asked(method).map(([, params]) => params.limit)).toEqual([100, 200]);
+  });
+
+  test("asks for no more than the server lists", async () => {
+    const { hear, state, asked } = makePanel({ "lithify/listSessions": () => ({ sessions: [], cursor: "next" }) });
+    await hear({ type: "ready" }, ...Array<{ type: "more" }>(12).fill({ type: "more" }));
+    expect(asked("lithify/listSessions").at(-1)?.[1].limit).toBe(1_000);
+    expect(state().more).toBe(false);
+  });
+
+  test("is read anew when it comes into sight again", async () => {
+    const { hear, asked } = makePanel();
+    await hear({ type: "ready" }, { type: "ready" });
+    expect(asked("lithify/listSessions")).toHaveLength(2);
+  });
+
+  test("is read anew when a turn of a chat ends", async () => {
+    const { panel, hear, asked } = makePanel();
+    await hear({ type: "ready" });
+    await panel.turnEnded("chat-1");
+    expect(asked("lithify/listSessions")).toHaveLength(2);
+  });
+
   test("that cannot be read says so, with what can be done", async () => {
     const fails = () => {
       throw serverError("storage_failed", true, "the disk is full");
@@ -59,7 +90,7 @@ describe("a conversation", () => {
   });
 
   test("that is read-only offers no compaction", async () => {
-    const readOnly = { ...foundSession({ writable: false }), messages: [], compactions: [] };
+    const readOnly = { ...foundSession({ writable: false }), messages: [], compactions: [], folds: [] };
     const { hear, state } = makePanel({ "lithify/getAgentSession": () => readOnly });
     await hear({ type: "ready" }, FILE);
     expect(state().open?.compactable).toBe(false);
@@ -93,6 +124,22 @@ describe("a conversation", () => {
     await panel.sessionChanged("chat-1");
     await panel.sessionChanged("chat-2");
     expect(asked("lithify/getSession")).toHaveLength(2);
+  });
+
+  test("is read anew when a turn of its chat ends", async () => {
+    const { panel, hear, asked } = makePanel();
+    await hear({ type: "ready" }, OPEN);
+    await panel.turnEnded("chat-1");
+    await panel.turnEnded("chat-2");
+    expect(asked("lithify/getSession")).toHaveLength(2);
+  });
+
+  test("tells what its agent does not send any more", async () => {
+    const folds = [{ title: "Compacted: 8 messages", messages: 8 }];
+    const shown = { ...foundSession(), messages: [], compactions: [], folds };
+    const { hear, state } = makePanel({ "lithify/getAgentSession": () => shown });
+    await hear({ type: "ready" }, FILE);
+    expect(state().open?.folds).toEqual(folds);
   });
 
   test("comes back with its messages when the page is made anew", async () => {
@@ -336,6 +383,39 @@ describe("a compaction", () => {
     await hear(...PREPARED, { type: "write" }, { type: "accept", text: "x" }, { type: "undo" });
     expect(asked("lithify.undo_compaction")[0]?.[1]).toEqual({ sessionId: "chat-1", compactionId: "k1" });
     expect(state().open?.work).toMatchObject({ kind: "done", told: expect.stringContaining("undone") });
+  });
+
+  test("that is undone as a new session shows that one, and says so", async () => {
+    const uri = "file:///home/ana/.codex/restored.jsonl";
+    const { hear, state } = makePanel({
+      "lithify/listAgentSessions": () => ({ sessions: [foundSession(), foundSession({ uri })] }),
+      "lithify.undo_compaction": () => ({ uri: FILE.text, compactionId: "k1", restoredUri: uri }),
+    });
+    await hear({ type: "ready" }, FILE, { type: "undo" });
+    expect(state().open).toMatchObject({
+      item: { key: uri },
+      work: { kind: "done", told: expect.stringContaining("a session of its own") },
+    });
+  });
+
+  test("that is prepared goes when compaction is switched off", async () => {
+    let enabled = true;
+    const { panel, hear, state } = makePanel({}, { compactionEnabled: () => enabled });
+    await hear(...PREPARED);
+    enabled = false;
+    await panel.settingsChanged();
+    expect(state().open?.work).toEqual({ kind: "none" });
+  });
+
+  test("that is written anew by another model keeps the instruction that was typed before", async () => {
+    const { hear, state, sent } = makePanel();
+    await hear(...PREPARED, { type: "write" }, { type: "instructions", text: "shorter" }, { type: "chooseModel" });
+    expect(state().open?.work).toMatchObject({ kind: "draft", instructions: "shorter", model: "gpt-5-mini" });
+    await hear({ type: "again", text: "shorter" });
+    expect(sent.findLast(([name]) => name === "lithify.compact_up_to_here")?.[1]).toMatchObject({
+      instructions: "shorter",
+      compactionModel: "gpt-5-mini",
+    });
   });
 
   test("keeps its draft in sight when the server was started anew, and says that it is lost", async () => {

@@ -19,6 +19,15 @@ describe("a result", () => {
     expect(resultOf(COMPACT, compacted({ stats }))?.text).toContain("nothing saved");
   });
 
+  test("of an undo that made a new session offers to open it", () => {
+    const uri = "file:///home/ana/.codex/restored.jsonl";
+    const told = resultOf("lithify.undo_compaction", { uri: "file:///x", compactionId: "k", restoredUri: uri });
+    expect(told).toMatchObject({
+      severity: "information",
+      steps: [{ command: "lithify.openSession", argument: uri }],
+    });
+  });
+
   test("of a compaction of a session can be undone", () => {
     const argument = { sessionId: "chat-42", compactionId: "01M8MKT0Q2W5E8R1T4Y7U0P3AS" };
     expect(resultOf(COMPACT, compacted())?.steps[0]).toEqual({
@@ -26,6 +35,12 @@ describe("a result", () => {
       command: "lithify.undoCompaction",
       argument,
     });
+  });
+
+  test("of a compaction that the server cannot undo offers no undo", () => {
+    const warnings = [{ code: "undo_unavailable", message: "what was replaced could not be kept" }];
+    const steps = resultOf(COMPACT, compacted({ warnings }))?.steps ?? [];
+    expect(steps.map((one) => one.command)).toEqual(["lithify.showSummary"]);
   });
 
   test("of a compaction of a document is undone in that document", () => {
@@ -64,6 +79,14 @@ describe("a result", () => {
     expect(resultOf("lithify.extract_now", { extracted: 12, records: 1, remaining: 0 })?.text).toBe(
       "Extracted 1 memory record from 12 entries.",
     );
+  });
+
+  test("of an extraction in which nothing was worth keeping says so quietly", () => {
+    const result = { extracted: 3, records: 0, remaining: 0, reason: "nothing_worth_keeping" };
+    expect(resultOf("lithify.extract_now", result)).toMatchObject({
+      severity: "quiet",
+      text: "The model found nothing worth keeping in 3 entries.",
+    });
   });
 
   test("of an extraction that failed says why", () => {

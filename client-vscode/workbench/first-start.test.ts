@@ -1,11 +1,12 @@
-// A VS Code whose workspace is not trusted yet, on a machine without Python: what is said, and what is kept from it.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// A VS Code whose workspace is not trusted yet, on a machine without Python: what is said, what is kept from it, and how
+// it comes to a Python: by the setting, by the Python extension, by a private environment.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { Editor, repositoryPython } from "./harness/editor.ts";
-import { makeSample, type Sample } from "./harness/sample.ts";
+import { Editor, PYTHON_EXTENSION, plainPython, repositoryPython } from "./harness/editor.ts";
+import { loginPath, makeSample, type Sample } from "./harness/sample.ts";
 import { browser, Workbench } from "./harness/workbench.ts";
 
 let folder: string;
@@ -13,28 +14,42 @@ let sample: Sample;
 let editor: Editor;
 let chromium: Browser;
 let workbench: Workbench;
+let choice: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "lithify-first-"));
   sample = makeSample(folder);
-  writeFileSync(join(sample.home, ".profile"), "PATH=/nowhere; export PATH\n"); // VS Code takes the login shell's
-  editor = await Editor.start({ folder: join(folder, "code"), home: sample.home, trust: true });
+  loginPath(sample.home, "/nowhere");
+  choice = join(folder, "choice", "python");
+  mkdirSync(dirname(choice));
+  writeFileSync(choice, repositoryPython());
+  const environment = { ...installing(), CHOSEN_PYTHON: choice };
+  const extensions = [PYTHON_EXTENSION];
+  editor = await Editor.start({
+    folder: join(folder, "code"),
+    home: sample.home,
+    trust: true,
+    extensions,
+    environment,
+  });
   chromium = await browser();
   workbench = await Workbench.open(chromium, editor.url(sample.project));
   await workbench.page.getByText("Restricted Mode is intended for safe code browsing").waitFor();
 });
 
-afterEach(async ({ task }) => {
-  if (task.result?.state === "fail") {
-    await workbench?.picture(`failed/${task.name.replace(/\W+/g, "-").slice(0, 60)}`);
-  }
-});
+afterEach(({ task }) => workbench?.keepFailure(task));
 
 afterAll(async () => {
   await chromium?.close();
   await editor?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** Where this machine's pip finds packages. */
+function installing(): Record<string, string> {
+  const named = Object.entries(process.env).filter(([name]) => /^(PIP_|SSL_CERT|(https?|no|all)_proxy$)/i.test(name));
+  return Object.fromEntries(named) as Record<string, string>;
+}
 
 test("without a Python the extension says what it needs, and what can be done", async () => {
   await workbench.command("Lithify: Show Sessions");
@@ -75,4 +90,37 @@ test("in a workspace that is not trusted chat files have no lenses and the palet
   expect(await workbench.page.getByText(/Compact up to here/).count()).toBe(0);
   const found = await workbench.found("Lithify: Compact Conversation");
   expect(found.filter((one) => one.startsWith("Lithify: Compact Conversation"))).toEqual([]);
+});
+
+test("without the setting there is no Python again: that of the Python extension is not asked while nobody trusts", async () => {
+  editor.set({ "lithify.dataDir": join(folder, "lithify") });
+  await workbench.statusItem(/Lithify needs Python 3.11 or newer/).waitFor();
+});
+
+test("in a workspace that is trusted, the Python extension's choice runs the server", async () => {
+  await workbench.command("Workspaces: Manage Workspace Trust");
+  await workbench.page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
+  await workbench.statusItem(/Lithify buffer: /).waitFor();
+  await workbench.page
+    .locator(".monaco-modal-editor-block")
+    .getByRole("button", { name: /^Close/ })
+    .click();
+  await workbench.panel().getByRole("button", { name: "Compact…" }).waitFor();
+});
+
+test("another choice in the Python extension counts at once, and so does a private environment", async () => {
+  writeFileSync(choice, plainPython());
+  await workbench.statusItem(/Lithify is not installed in a Python yet/).waitFor();
+  await workbench.command("Lithify: Make Private Python Environment");
+  await workbench.notification(/installing Lithify and what it needs/).waitFor();
+  await workbench.picture("private-environment");
+  await workbench.statusItem(/Lithify buffer: /).waitFor({ timeout: 180_000 });
+});
+
+test("without any account a chat is answered by the model Lithify offline, and compacted", async () => {
+  await workbench.chat("@lithify Which cart rounds the tax?");
+  await workbench.page.getByRole("button", { name: "Models, Lithify offline" }).waitFor();
+  await workbench.answer.getByText("This is Lithify's offline model").waitFor();
+  await workbench.chat("@lithify /compact-up-to 1");
+  await workbench.answer.getByText(/Written by the offline model/).waitFor();
 });

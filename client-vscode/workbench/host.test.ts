@@ -9,7 +9,7 @@ import { makeSample } from "./harness/sample.ts";
 import { browser } from "./harness/workbench.ts";
 
 const BUILT = join(EXTENSION, "workbench", "built", "host.cjs");
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 let folder: string;
 let results: [string, string | null][];

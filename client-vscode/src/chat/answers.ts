@@ -2,6 +2,7 @@
 import { grouped, kilobytes, modelName, percent, records, tokens } from "../amounts";
 import { noop, saved, sentence } from "../commands/results";
 import { escaped } from "../markdown";
+import { typeName } from "../memory/record-text";
 import type { BufferStatus, Compacted, MemoryRecord, Noop, SessionStatus } from "../protocol";
 import { stateName } from "../status/gauge";
 import { t } from "../text";
@@ -33,7 +34,7 @@ export function memoryAnswer(found: readonly MemoryRecord[], query: string): str
   const head = query === "" ? t("The newest of this project's memory:") : t("Found {0}:", records(found.length));
   return [
     head,
-    ...found.map((one) => `* **${escaped(one.title)}** (${one.type.replace("_", " ")})  \n  ${escaped(one.summary)}`),
+    ...found.map((one) => `* **${escaped(one.title)}** (${typeName(one)})  \n  ${escaped(one.summary)}`),
   ].join("\n\n");
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { messages, tokens } from "../amounts";
 import { failureOf } from "../commands/failures";
-import { type CompactionResult, summaryStep, undone, undoStep } from "../commands/results";
+import { type CompactionResult, summaryStep, undone, undoSteps } from "../commands/results";
 import { escaped } from "../markdown";
 import { rememberModel } from "../models/complete";
 import { projectUri } from "../project";
@@ -194,7 +194,7 @@ class Participant {
     const result = answered as Compacted | Noop; // neither a draft nor a preview was asked for
     stream.markdown(ownMarkdown(compactionAnswer(result)));
     if (result.type === "compacted") {
-      for (const step of [summaryStep(result), undoStep(result)]) {
+      for (const step of [summaryStep(result), ...undoSteps(result)]) {
         stream.button(asCommand(step));
       }
     }

@@ -8,11 +8,9 @@ export function answerInstructions(server: Server): void {
   server.prepare((client) => {
     client.onRequest(
       "lithify/askInstructions",
-      async ({ title }: InstructionsQuestion, token: vscode.CancellationToken): Promise<Instructions> => {
-        const box = {
-          title,
-          prompt: t("What should the summary heed? Empty: nothing in particular. Escape: do not compact."),
-        };
+      async ({ title, note }: InstructionsQuestion, token: vscode.CancellationToken): Promise<Instructions> => {
+        const asked = t("What should the summary heed? Empty: nothing in particular. Escape: do not compact.");
+        const box = { title, prompt: note ? `${note} ${asked}` : asked };
         const placeHolder = t("keep the names of the failing tests");
         const instructions = await vscode.window.showInputBox({ ...box, placeHolder, ignoreFocusOut: true }, token);
         return { instructions: instructions ?? null };

@@ -33,7 +33,7 @@ export function resultOf(command: string, result: unknown): Told | undefined {
     case "lithify.compact_with_instructions":
       return compaction(result as CompactionResult);
     case "lithify.undo_compaction":
-      return quiet(undone(result as Undone));
+      return undoing(result as Undone);
     case "lithify.extract_now":
       return extraction(result as ExtractionResult);
     case "lithify.compact_buffer":
@@ -64,7 +64,7 @@ function compacted(result: Compacted): Told {
   return {
     text: saved(result) + notes,
     severity: warned ? "warning" : "information",
-    steps: [undoStep(result), summaryStep(result)],
+    steps: [...undoSteps(result), summaryStep(result)],
   };
 }
 
@@ -94,9 +94,20 @@ export function noop({ reason }: Noop): string {
 }
 
 export function undone(result: Undone): string {
+  if (result.restoredUri != null) {
+    return t("The session went on meanwhile and stays as it is. What it held before is a session of its own now.");
+  }
   return result.messages == null
     ? t("The compaction is undone.")
     : t("The compaction is undone; the conversation has {0} again.", messages(result.messages.length));
+}
+
+function undoing(result: Undone): Told {
+  if (result.restoredUri == null) {
+    return quiet(undone(result));
+  }
+  const open = { title: t("Open It"), command: "lithify.openSession", argument: result.restoredUri };
+  return { text: undone(result), severity: "information", steps: [open] };
 }
 
 function preview({ stats, requests }: Preview): string {
@@ -106,11 +117,14 @@ function preview({ stats, requests }: Preview): string {
     : t("{2} requests would be sent: {0} would become about {1}.", ...sizes, requests);
 }
 
-/** The button that takes a compaction back. */
-export function undoStep(result: Compacted): NextStep {
+/** The button that takes a compaction back; none where the server says that it cannot be. */
+export function undoSteps(result: Compacted): NextStep[] {
+  if (result.warnings.some((one) => one.code === "undo_unavailable")) {
+    return [];
+  }
   const target = result.sessionId == null ? { uri: result.uri } : { sessionId: result.sessionId };
   const argument = { ...target, compactionId: result.compactionId };
-  return { title: t("Undo"), command: "lithify.undoCompaction", argument };
+  return [{ title: t("Undo"), command: "lithify.undoCompaction", argument }];
 }
 
 /** The button that opens the summary to be read. It carries the text, which an undo takes out of the session. */
@@ -125,6 +139,9 @@ function extraction(result: ExtractionResult): Told {
   }
   if (result.extracted === 0) {
     return quiet(t("There was nothing to extract."));
+  }
+  if (result.reason === "nothing_worth_keeping") {
+    return quiet(t("The model found nothing worth keeping in {0}.", entries(result.extracted)));
   }
   const done = t("Extracted {0} from {1}.", records(result.records), entries(result.extracted));
   return { text: done, severity: "information", steps: [] };

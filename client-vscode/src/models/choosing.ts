@@ -38,6 +38,17 @@ export function chooseModel<Model extends ModelInfo>(
   return (wanted ? named(wanted) : undefined) ?? others.find((model) => model.id === lastChosen) ?? others[0];
 }
 
+/**
+ * Why a request may not be sent to a model, where it may not. Work that no user asked for must not be what brings up the
+ * question for consent. `consent` is undefined where the user was never asked.
+ */
+export function lacksConsent(userInitiated: boolean, consent: boolean | undefined): Reason | undefined {
+  if (userInitiated || consent === true) {
+    return undefined;
+  }
+  return consent === false ? "consent_denied" : "consent_required";
+}
+
 const QUOTA = /quota|rate.?limit|too many requests|premium request|\b429\b/i;
 const TOO_LONG =
   /context.{0,20}(length|window|long|exceed)|too (long|large|many tokens)|token limit|prompt is too|off.?topic.{0,5}length/i;

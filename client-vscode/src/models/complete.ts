@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { CancelComplete, CompleteParams, Completion } from "../protocol";
 import type { Server } from "../server/server";
 import { t } from "../text";
-import { chooseModel, modelOptions, OWN_VENDOR, type Reason, reasonOf } from "./choosing";
+import { chooseModel, lacksConsent, modelOptions, OWN_VENDOR, type Reason, reasonOf } from "./choosing";
 
 const LAST_CHOSEN = "lithify.lastChosenModel";
 
@@ -60,21 +60,15 @@ async function complete(
   if (model === undefined) {
     throw new Refusal("no_model", t("VS Code has no language model"));
   }
-  if (!params.userInitiated) {
-    requireConsent(context, model);
+  const consent = context.languageModelAccessInformation.canSendRequest(model);
+  const lacking = lacksConsent(params.userInitiated, consent);
+  if (lacking !== undefined) {
+    throw new Refusal(lacking, model.name);
   }
   const messages = asMessages(params);
   const inputTokens = await sizeWithin(model, messages, token);
   const text = await answer(model, messages, params, token);
   return { text, model: model.name, usage: { inputTokens, outputTokens: await model.countTokens(text, token) } };
-}
-
-/** Work that no user asked for may not be the one that brings up the question for consent. */
-function requireConsent(context: vscode.ExtensionContext, model: vscode.LanguageModelChat): void {
-  const consent = context.languageModelAccessInformation.canSendRequest(model);
-  if (consent !== true) {
-    throw new Refusal(consent === false ? "consent_denied" : "consent_required", model.name);
-  }
 }
 
 /** The models know no system role: the system text goes first, as a user's message. */

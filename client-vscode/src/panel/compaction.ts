@@ -18,6 +18,8 @@ export interface Shell {
   to(event: PanelEvent, tell?: boolean): void;
   /** Reads the conversation and the list anew. */
   readAgain(): Promise<void>;
+  /** Opens another session in place of the open one. */
+  openOther(key: string): Promise<void>;
 }
 
 export class Compaction {
@@ -200,8 +202,11 @@ export class Compaction {
     if (key !== undefined) {
       const argument = { ...targetOf(key), compactionId: this.newest };
       const result = await this.shell.around.run("lithify.undo_compaction", argument);
-      this.shell.to({ type: "undone", told: undone(result) });
-      await this.shell.readAgain();
+      const now = result.restoredUri ?? key;
+      await (now === key ? this.shell.readAgain() : this.shell.openOther(now));
+      if (this.state.open?.item.key === now) {
+        this.shell.to({ type: "undone", told: undone(result) });
+      }
     }
   }
 

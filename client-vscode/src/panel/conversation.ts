@@ -2,6 +2,7 @@
 import { textOf } from "../chat/history";
 import { countTokens } from "../models/offline-answer";
 import type { KeptCompaction, Message, Part, Session, ShownConversation } from "../protocol";
+import type { Fold } from "./state";
 
 /** A call of a tool; `input` is its arguments as text. */
 export interface Call {
@@ -27,6 +28,8 @@ export interface Conversation {
   title: string;
   tokens: number;
   rows: Row[];
+  /** What its agent does not send any more. */
+  folds: Fold[];
   /** The newest compaction that is not undone, as far as it is known. */
   undo?: string;
 }
@@ -37,7 +40,7 @@ const SUMMARY = /^<system>Previous context has been compacted[^<]*<\/system>\n?/
 export function ofSession(session: Session): Conversation {
   const rows = session.messages.map(rowOf);
   const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
-  return { title: session.title ?? session.sessionId, tokens, rows, undo: newest(session.compactions) };
+  return { title: session.title ?? session.sessionId, tokens, rows, folds: [], undo: newest(session.compactions) };
 }
 
 /** A session of an agent, or any chat file, as the server read it. */
@@ -55,7 +58,8 @@ export function ofAgentSession(session: ShownConversation): Conversation {
       compactable: one.compactable,
     };
   });
-  return { title: session.title ?? "", tokens: session.tokens, rows, undo: newest(session.compactions) };
+  const { title, tokens, folds, compactions } = session;
+  return { title: title ?? "", tokens, rows, folds, undo: newest(compactions) };
 }
 
 /** The summary that stands in a conversation, without the sentence in front of it; the last one where there are several. */

@@ -18,6 +18,7 @@ export type ToPage =
 const PLAIN = [
   "ready",
   "refresh",
+  "more",
   "close",
   "reload",
   "chooseModel",

@@ -11,7 +11,10 @@ import type { FromPage, ToPage } from "./messages";
 import { shownRow } from "./messages";
 import { type PanelEvent, type PanelState, type Problem, reduce, START } from "./state";
 
-const MOST_LISTED = 200;
+/** How many chats, and how many sessions of agents, are listed at first, and how many more at a time. */
+const PAGE = 100;
+/** The server lists no more than these of either. */
+const MOST_LISTED = 1_000;
 
 /** What the panel needs of the server and of VS Code. */
 export interface Surroundings {
@@ -38,6 +41,7 @@ export class Panel {
   private state: PanelState = START;
   private conversation: Conversation | undefined;
   private steps: NextStep[] = [];
+  private listed = PAGE;
   private refreshing: Promise<void> | undefined;
   private readonly compaction: Compaction;
 
@@ -50,6 +54,7 @@ export class Panel {
         await this.read();
         await this.refresh();
       },
+      openOther: (key) => this.show(key),
     });
   }
 
@@ -74,7 +79,7 @@ export class Panel {
   private async readList(): Promise<void> {
     this.to({ type: "listing" });
     try {
-      this.to({ type: "listed", items: await this.list() });
+      this.to({ type: "listed", ...(await this.list()) });
     } catch (error) {
       this.to({ type: "listFailed", problem: this.problem(error) });
     }
@@ -85,6 +90,17 @@ export class Panel {
     if (this.state.open?.item.key === keyOf({ sessionId }) && this.state.open.work.kind !== "draft") {
       await this.read();
     }
+  }
+
+  /** A turn of a chat ended: its conversation and the list are not what they were. */
+  async turnEnded(sessionId: string): Promise<void> {
+    await (this.state.open === undefined ? this.refresh() : this.sessionChanged(sessionId));
+  }
+
+  /** Shows the session with that key, which may have come into being just now. */
+  async show(key: string): Promise<void> {
+    await this.refresh();
+    await this.open(key);
   }
 
   /** The server runs, perhaps anew: its drafts are gone then. */
@@ -112,6 +128,9 @@ export class Panel {
         return this.ready();
       case "refresh":
         return this.refresh();
+      case "more":
+        this.listed = Math.min(this.listed + PAGE, MOST_LISTED);
+        return this.refresh();
       case "open":
         return this.open(said.text);
       case "close":
@@ -138,19 +157,22 @@ export class Panel {
     this.around.post({ type: "words", words: this.around.words() });
     this.around.post({ type: "state", state: this.state });
     this.sendRows();
-    if (this.state.items.length === 0 && !this.state.listing) {
+    if (this.state.open === undefined || this.state.items.length === 0) {
       await this.refresh();
     }
   }
 
-  private async list(): Promise<PanelState["items"]> {
-    const place = { projectUri: this.around.project(), limit: MOST_LISTED };
+  private async list(): Promise<Pick<PanelState, "items" | "more">> {
+    const place = { projectUri: this.around.project(), limit: this.listed };
     const trusted = this.around.trusted();
     const [chats, agents] = await Promise.all([
       this.around.ask("lithify/listSessions", place),
       this.around.ask("lithify/listAgentSessions", place),
     ]);
-    return [...chats.sessions.map(listedChat), ...agents.sessions.map((one) => listedAgent(one, trusted))];
+    return {
+      items: [...chats.sessions.map(listedChat), ...agents.sessions.map((one) => listedAgent(one, trusted))],
+      more: place.limit < MOST_LISTED && (chats.cursor != null || agents.more === true),
+    };
   }
 
   private async open(key: string): Promise<void> {
@@ -179,7 +201,7 @@ export class Panel {
     try {
       const [conversation, compactable] = await this.fetch(targetOf(key));
       if (this.state.open?.item.key === key) {
-        this.show(conversation, compactable);
+        this.shown(conversation, compactable);
       }
     } catch (error) {
       if (this.state.open?.item.key === key) {
@@ -199,13 +221,13 @@ export class Panel {
     return [ofSession(session), enabled && actions.length > 0];
   }
 
-  private show(conversation: Conversation, compactable: boolean): void {
+  private shown(conversation: Conversation, compactable: boolean): void {
     this.conversation = conversation;
     this.compaction.newest = conversation.undo;
-    const { title, tokens, rows } = conversation;
+    const { title, tokens, rows, folds } = conversation;
     const summarised = summaryOf(conversation) !== undefined;
     const undoable = conversation.undo !== undefined && compactable;
-    this.to({ type: "read", title, tokens, messages: rows.length, compactable, undoable, summarised });
+    this.to({ type: "read", title, tokens, messages: rows.length, compactable, undoable, summarised, folds });
     this.sendRows();
   }
 

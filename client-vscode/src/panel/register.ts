@@ -1,6 +1,7 @@
 // The sessions panel as a view of VS Code: its page, its commands, and what it needs of the editor.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
+import type { Front } from "../chat/front";
 import { tellFailure } from "../commands/tell";
 import { projectUri } from "../project";
 import type { SessionChanged } from "../protocol";
@@ -24,6 +25,7 @@ export function registerSessions(
   context: vscode.ExtensionContext,
   server: Server,
   changes: vscode.Event<SessionChanged>,
+  front: Front,
   newChat: Surroundings["newChat"],
 ): vscode.Disposable[] {
   const pages = new Pages(context.extensionUri);
@@ -35,12 +37,17 @@ export function registerSessions(
   return [
     vscode.window.registerWebviewViewProvider(VIEW, pages),
     changes(({ sessionId }) => inBackground(panel.sessionChanged(sessionId))),
+    front.onDidShow(({ sessionId }) => pages.isThere && inBackground(panel.turnEnded(sessionId))),
     server.onDidChangeState((state) => state === "running" && pages.isThere && inBackground(panel.restarted())),
     vscode.workspace.onDidChangeConfiguration(
       (change) => change.affectsConfiguration("lithify") && pages.isThere && inBackground(panel.settingsChanged()),
     ),
     vscode.workspace.onDidGrantWorkspaceTrust(() => pages.isThere && inBackground(panel.settingsChanged())),
     command("lithify.showSessions", async () => vscode.commands.executeCommand(`${VIEW}.focus`)),
+    vscode.commands.registerCommand("lithify.openSession", async (key: string) => {
+      await vscode.commands.executeCommand(`${VIEW}.focus`);
+      await panel.show(key).catch(tellFailure);
+    }),
     command("lithify.refreshSessions", () => panel.refresh()),
     command("lithify.sessions.compactUpTo", async (place) => {
       if (typeof place?.messageIndex === "number") {

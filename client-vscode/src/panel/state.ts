@@ -1,5 +1,6 @@
 // What the sessions panel shows at a time, and how each event changes that. Messages travel apart from it: they are large.
 import type { CompactionStats, MessageRange } from "../protocol";
+import { ofWork } from "./work";
 
 /** Something that went wrong, in a sentence; `steps` are the titles of what can be done next. */
 export interface Problem {
@@ -39,6 +40,12 @@ export interface Chosen {
   model?: string;
 }
 
+/** A part of a conversation that its agent does not send any more, such as what was compacted away. */
+export interface Fold {
+  title: string;
+  messages: number;
+}
+
 export interface Drafted {
   draftId: string;
   text: string;
@@ -68,12 +75,15 @@ export interface Opened {
   /** Whether there is a compaction to undo. */
   undoable: boolean;
   summarised: boolean;
+  folds: Fold[];
   problem?: Problem;
   work: Work;
 }
 
 export interface PanelState {
   items: Listed[];
+  /** Whether there are more sessions than are listed. */
+  more: boolean;
   listing: boolean;
   problem?: Problem;
   open?: Opened;
@@ -87,18 +97,18 @@ export interface ReadConversation {
   compactable: boolean;
   undoable: boolean;
   summarised: boolean;
+  folds: Fold[];
 }
 
 export type PanelEvent =
   | { type: "listing" }
-  | { type: "listed"; items: Listed[] }
+  | { type: "listed"; items: Listed[]; more: boolean }
   | { type: "listFailed"; problem: Problem }
   | { type: "opening"; item: Listed }
   | { type: "reading" }
   | ({ type: "read" } & ReadConversation)
   | { type: "readFailed"; problem: Problem }
   | { type: "closed" }
-  | { type: "offered"; compactable: boolean }
   | { type: "asked"; upTo?: number }
   | { type: "chose"; instructions?: string; model?: string | null }
   | { type: "looking" }
@@ -115,7 +125,7 @@ export type PanelEvent =
   | { type: "cancelled" }
   | { type: "dropped" };
 
-export const START: PanelState = { items: [], listing: false };
+export const START: PanelState = { items: [], more: false, listing: false };
 
 /** The state after an event. An event that does not fit the state changes nothing. */
 export function reduce(state: PanelState, event: PanelEvent): PanelState {
@@ -126,6 +136,7 @@ export function reduce(state: PanelState, event: PanelEvent): PanelState {
       return {
         ...state,
         items: event.items,
+        more: event.more,
         listing: false,
         problem: undefined,
         open: renewed(state.open, event.items),
@@ -141,7 +152,8 @@ export function reduce(state: PanelState, event: PanelEvent): PanelState {
   }
 }
 
-type OpenEvent = Exclude<PanelEvent, { type: "listing" | "listed" | "listFailed" | "opening" | "closed" }>;
+/** What happens to the conversation that is open. */
+export type OpenEvent = Exclude<PanelEvent, { type: "listing" | "listed" | "listFailed" | "opening" | "closed" }>;
 
 function withoutOpen(state: PanelState, event: OpenEvent): PanelState {
   return event.type === "failed" ? { ...state, problem: event.problem } : state;
@@ -149,7 +161,7 @@ function withoutOpen(state: PanelState, event: OpenEvent): PanelState {
 
 function opened(item: Listed): Opened {
   const { messages, tokens } = item;
-  const unknown = { compactable: false, undoable: false, summarised: false };
+  const unknown = { compactable: false, undoable: false, summarised: false, folds: [] };
   return { item, version: 0, reading: true, messages, tokens, ...unknown, work: { kind: "none" } };
 }
 
@@ -166,120 +178,14 @@ function ofOpen(open: Opened, event: OpenEvent): Opened {
     case "read": {
       const { type: _, title, ...found } = event;
       const item = title === "" ? open.item : { ...open.item, title };
-      return { ...open, ...found, item, reading: false, problem: undefined, version: open.version + 1 };
+      const work: Work = open.work.kind === "options" && !found.compactable ? { kind: "none" } : open.work;
+      return { ...open, ...found, item, work, reading: false, problem: undefined, version: open.version + 1 };
     }
     case "readFailed":
       return { ...open, reading: false, problem: event.problem };
-    case "offered":
-      return { ...open, compactable: event.compactable, work: event.compactable ? open.work : { kind: "none" } };
     case "undone":
       return { ...open, work: { kind: "done", told: event.told, warnings: [] } };
     default:
       return { ...open, work: ofWork(open, event) };
   }
-}
-
-type WorkEvent = Exclude<OpenEvent, { type: "reading" | "read" | "readFailed" | "offered" | "undone" }>;
-
-function ofWork({ work, compactable }: Opened, event: WorkEvent): Work {
-  if (event.type === "asked") {
-    const before =
-      work.kind === "options" ? { instructions: work.instructions, model: work.model } : { instructions: "" };
-    const isFree = work.kind === "none" || work.kind === "options" || work.kind === "done";
-    return compactable && isFree ? { kind: "options", looking: true, ...before, upTo: event.upTo } : work;
-  }
-  switch (work.kind) {
-    case "options":
-      return ofOptions(work, event);
-    case "writing":
-      return ofWriting(work, event);
-    case "draft":
-      return ofDraft(work, event);
-    case "done":
-      return event.type === "dropped"
-        ? { kind: "none" }
-        : event.type === "failed"
-          ? { ...work, problem: event.problem }
-          : work;
-    default:
-      return event.type === "failed" ? { kind: "done", told: "", warnings: [], problem: event.problem } : work;
-  }
-}
-
-function ofOptions(work: Work & { kind: "options" }, event: WorkEvent): Work {
-  switch (event.type) {
-    case "chose":
-      return { ...work, ...chosen(work, event) };
-    case "looking":
-      return { ...work, looking: true, problem: undefined };
-    case "previewed":
-      return { ...work, looking: false, preview: event.preview, noop: undefined, problem: undefined };
-    case "nothing":
-      return { ...work, looking: false, preview: undefined, noop: event.why };
-    case "failed":
-      return { ...work, looking: false, problem: event.problem };
-    case "writing":
-      return { kind: "writing", doing: "", preview: work.preview, ...choice(work) };
-    case "cancelled":
-    case "dropped":
-      return { kind: "none" };
-    default:
-      return work;
-  }
-}
-
-function ofWriting(work: Work & { kind: "writing" }, event: WorkEvent): Work {
-  const back = (problem?: Problem): Work =>
-    work.before === undefined
-      ? { kind: "options", looking: false, preview: work.preview, problem, ...choice(work) }
-      : { kind: "draft", draft: work.before, applying: false, problem, ...choice(work) };
-  switch (event.type) {
-    case "progress":
-      return { ...work, doing: event.doing };
-    case "drafted":
-      return { kind: "draft", draft: event.draft, applying: false, ...choice(work) };
-    case "nothing":
-      return back({ text: event.why, steps: [] });
-    case "failed":
-      return back(event.problem);
-    case "cancelled":
-      return back();
-    default:
-      return work;
-  }
-}
-
-function ofDraft(work: Work & { kind: "draft" }, event: WorkEvent): Work {
-  switch (event.type) {
-    case "chose":
-      return { ...work, ...chosen(work, event) };
-    case "edited":
-      return { ...work, draft: { ...work.draft, text: event.text } };
-    case "writing":
-      return { kind: "writing", doing: "", before: work.draft, ...choice(work), ...chosen(work, event) };
-    case "applying":
-      return { ...work, applying: true, problem: undefined };
-    case "compacted":
-      return { kind: "done", told: event.told, warnings: event.warnings };
-    case "failed":
-      return { ...work, applying: false, problem: event.problem };
-    case "dropped":
-      return { kind: "none" };
-    default:
-      return work;
-  }
-}
-
-function choice({ upTo, instructions, model }: Chosen): Chosen {
-  return { upTo, instructions, model };
-}
-
-function chosen(
-  before: Chosen,
-  { instructions, model }: { instructions?: string; model?: string | null },
-): Partial<Chosen> {
-  return {
-    instructions: instructions ?? before.instructions,
-    model: model === undefined ? before.model : (model ?? undefined),
-  };
 }

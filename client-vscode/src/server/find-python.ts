@@ -5,6 +5,7 @@ import { environmentPython } from "./environment";
 import { namesOnPath, type Origin, PROBE, readProbe, type Tried } from "./python";
 
 const PROBE_TIMEOUT_MS = 10_000;
+const PYTHON_EXTENSION = "ms-python.python";
 
 /** Tries the Pythons in the order of preference, until one has Lithify. `safeFolder`: no workspace's, imports begin there. */
 export async function tryPythons(context: vscode.ExtensionContext, safeFolder: string): Promise<Tried[]> {
@@ -38,14 +39,21 @@ async function candidates(context: vscode.ExtensionContext): Promise<[string, Or
 
 interface PythonExtension {
   environments: {
+    onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
     getActiveEnvironmentPath(resource?: vscode.Uri): { path: string };
     resolveEnvironment(path: { path: string }): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
   };
 }
 
+/** Fires when another interpreter is chosen in the Python extension; undefined as long as that does not run. */
+export function pythonExtensionsChange(): vscode.Event<unknown> | undefined {
+  const extension = vscode.extensions.getExtension<PythonExtension>(PYTHON_EXTENSION);
+  return extension?.isActive ? extension.exports.environments.onDidChangeActiveEnvironmentPath : undefined;
+}
+
 /** The interpreter chosen in the Python extension; none in an untrusted workspace, whose own it could be. */
 async function pythonExtensionsChoice(): Promise<string | undefined> {
-  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
+  const extension = vscode.extensions.getExtension<PythonExtension>(PYTHON_EXTENSION);
   if (extension === undefined || !vscode.workspace.isTrusted) {
     return undefined;
   }

@@ -9,7 +9,7 @@ import { t } from "../text";
 import { Backoff } from "./backoff";
 import { makeClient, safeFolder, speaksOurProtocol, tellSettings } from "./client";
 import { tryPythons } from "./find-python";
-import { choose } from "./python";
+import { choose, type Origin } from "./python";
 import { crashTrouble, pythonTrouble, ServerTrouble, settingsTrouble, startTrouble, versionTrouble } from "./trouble";
 
 const LAST_LINES = 3;
@@ -35,8 +35,9 @@ export class Server implements vscode.Disposable {
   trouble: ServerTrouble | undefined;
   /** Whether the server was told that VS Code has a language model. */
   saidModel = false;
-  /** The Python that runs, or last ran, the server. */
+  /** The Python that runs, or last ran, the server, and where it was found. */
   python: string | undefined;
+  origin: Origin | undefined;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -110,6 +111,7 @@ export class Server implements vscode.Disposable {
     }
     this.log.info(`starting Lithify ${choice.lithify} with ${choice.python}`);
     this.python = choice.python;
+    this.origin = choice.origin;
     this.lastLines = [];
     this.saidModel = await hasModel();
     const client = await makeClient({

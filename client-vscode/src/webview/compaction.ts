@@ -11,6 +11,7 @@ type Of<Kind extends Work["kind"]> = Extract<Work, { kind: Kind }>;
 export class CompactionCard {
   readonly element = el("section", { class: "card", "aria-label": t("Compaction") });
   private shown = "";
+  private againIsOpen = false;
 
   constructor(private readonly tell: Tell) {}
 
@@ -18,6 +19,7 @@ export class CompactionCard {
   show(open: Opened): void {
     const { work } = open;
     this.element.hidden = work.kind === "none";
+    this.againIsOpen &&= work.kind === "draft";
     const now = JSON.stringify([work, open.undoable, open.summarised, open.compactable]);
     if (now === this.shown) {
       return;
@@ -97,9 +99,12 @@ export class CompactionCard {
       this.tell({ type: "draftText", text: text.value });
     });
     allow();
-    const again = el("details", { class: "again" }, el("summary", {}, t("Write it anew")));
+    const again = el("details", { class: "again", open: this.againIsOpen }, el("summary", {}, t("Write it anew")));
+    again.addEventListener("toggle", () => {
+      this.againIsOpen = again.open;
+    });
     again.append(
-      this.instructions(instructions, () => undefined),
+      this.instructions(instructions, (wish) => this.tell({ type: "instructions", text: wish })),
       this.model(model),
       button(t("Write Anew"), () => {
         const wish = again.querySelector("textarea")?.value ?? "";

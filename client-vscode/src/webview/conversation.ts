@@ -1,7 +1,7 @@
 // An open conversation on the page: its head with what can be done, the compaction, and its messages.
 import { messages, tokens } from "../amounts";
 import type { PlainAct, ShownRow } from "../panel/messages";
-import type { Listed, Opened, Work } from "../panel/state";
+import type { Fold, Listed, Opened, Work } from "../panel/state";
 import type { MessageRange } from "../protocol";
 import { t } from "../text";
 import { moved } from "./arrow-keys";
@@ -84,8 +84,9 @@ export class ConversationPage {
   }
 
   private showHead(open: Opened): void {
-    const { item, problem, reading, compactable, undoable, summarised, work } = open;
-    const now = JSON.stringify([item, problem, reading, compactable, undoable, summarised, work.kind, open.tokens]);
+    const { item, problem, reading, compactable, undoable, summarised, work, folds } = open;
+    const seen = [item, problem, reading, compactable, undoable, summarised, work.kind, open.tokens, folds];
+    const now = JSON.stringify(seen);
     if (now === this.drawn) {
       return;
     }
@@ -102,6 +103,7 @@ export class ConversationPage {
       ),
       el("h1", { title: item.title }, item.title),
       el("p", { class: "facts" }, facts(open)),
+      folds.length === 0 ? undefined : left(folds),
       item.readOnly === undefined ? undefined : el("p", { class: "notice" }, item.readOnly),
       item.live === true && compactable
         ? el("p", { class: "notice" }, t("Close it in {0} before it is compacted.", item.agent ?? ""))
@@ -235,6 +237,13 @@ function leavingRange(work: Work | undefined): MessageRange {
     default:
       return NOTHING;
   }
+}
+
+/** What the agent keeps but does not send any more, one line each. */
+function left(folds: readonly Fold[]): HTMLElement {
+  const title = t("Not sent any more: {0}", messages(folds.reduce((sum, one) => sum + one.messages, 0)));
+  const lines = folds.map((one) => el("li", {}, one.title));
+  return el("details", { class: "folds" }, el("summary", { class: "facts" }, title), el("ul", {}, ...lines));
 }
 
 function facts({ item, messages: count, tokens: size, reading }: Opened): string {

@@ -30,6 +30,19 @@ export function button(
   return made;
 }
 
+const ADDRESS = /https?:\/\/[^\s<>"'`()[\]{}]*[^\s<>"'`()[\]{}.,;:!?*]/g;
+
+/** A text whose web addresses can be followed. VS Code opens them, and asks first where it does not trust one. */
+export function linked(text: string): (Node | string)[] {
+  const parts: (Node | string)[] = [];
+  let end = 0;
+  for (const { 0: address, index } of text.matchAll(ADDRESS)) {
+    parts.push(text.slice(end, index), el("a", { href: address }, address));
+    end = index + address.length;
+  }
+  return [...parts, text.slice(end)];
+}
+
 /** Puts children in the place of all that an element holds. */
 export function fill(parent: Element, ...children: (Node | undefined)[]): void {
   parent.replaceChildren(...children.filter((one) => one !== undefined));

@@ -3,7 +3,7 @@ import { grouped, shortTokens, tokens } from "../amounts";
 import type { ShownRow } from "../panel/messages";
 import { roleName } from "../panel/roles";
 import { t } from "../text";
-import { button, el } from "./dom";
+import { button, el, linked } from "./dom";
 
 /** What a message is shown with, and what can be done on it. */
 export interface MessageView {
@@ -72,7 +72,7 @@ function body(view: MessageView): (Node | undefined)[] {
   if (row.role === "tool" && !row.summary) {
     return [folded(t("Result"), row.text, "result", short(row.text), rest(view))];
   }
-  return [el("div", { class: "text" }, row.text, row.length === undefined ? undefined : "…"), rest(view)];
+  return [el("div", { class: "text" }, ...linked(row.text), row.length === undefined ? undefined : "…"), rest(view)];
 }
 
 function rest({ row, wholeText }: MessageView): Node | undefined {

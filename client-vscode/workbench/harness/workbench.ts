@@ -17,7 +17,7 @@ const FLAGS = [
   "--disable-lcd-text",
 ];
 const SIZE = { width: 1280, height: 800 };
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000; // a busy machine is slow
 
 /** A browser. It asks for nothing outside of loopback: whatever else a page wants is refused. */
 export function browser(): Promise<Browser> {
@@ -54,6 +54,13 @@ export class Workbench {
     await this.palette(title);
     await this.page.keyboard.press("Enter");
     await this.quickInput.waitFor({ state: "hidden" });
+  }
+
+  /** Runs a command that asks something: until its question, by its title, stands where the palette was. */
+  async question(command: string, title: string): Promise<void> {
+    await this.palette(command);
+    await this.page.keyboard.press("Enter");
+    await this.quickInput.getByText(title).waitFor();
   }
 
   /** The titles that the palette finds for a text. */
@@ -101,6 +108,11 @@ export class Workbench {
     return this.page.locator(".statusbar-item a[aria-label]").and(this.page.getByLabel(label)).first();
   }
 
+  /** A line of the memory view. */
+  memoryLine(title: string): Locator {
+    return this.page.locator('.tree-explorer-viewlet-tree-view [role="treeitem"]').filter({ hasText: title }).first();
+  }
+
   /** A message in the corner that holds a text. */
   notification(text: string | RegExp): Locator {
     return this.page.locator(".notifications-toasts").getByText(text).first();
@@ -144,12 +156,30 @@ export class Workbench {
     return this.page.locator(".interactive-response").last();
   }
 
-  /** Keeps a picture for people to look at; with KEEP_SCREENSHOTS=1 it is one of the repository's. */
-  async picture(name: string): Promise<void> {
+  /** The views at the left. */
+  get sideBar(): Locator {
+    return this.page.locator(".part.sidebar");
+  }
+
+  /** The chat at the right. */
+  get chatBar(): Locator {
+    return this.page.locator(".part.auxiliarybar");
+  }
+
+  /** Keeps a picture of where a test failed. */
+  async keepFailure({ name, result }: { name: string; result?: { state: string } }): Promise<void> {
+    if (result?.state === "fail") {
+      await this.picture(`failed/${name.replace(/\W+/g, "-").slice(0, 60)}`);
+    }
+  }
+
+  /** Keeps a picture, of a part or of all, for people to look at; with KEEP_SCREENSHOTS=1 it is one of the repository's. */
+  async picture(name: string, part?: Locator): Promise<void> {
     const folder = join(EXTENSION, process.env.KEEP_SCREENSHOTS === "1" ? "screenshots" : ".workbench/screenshots");
     mkdirSync(folder, { recursive: true });
     await this.page.mouse.move(640, 20); // nothing is hovered
-    await this.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
+    const options = { path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" } as const;
+    await (part === undefined ? this.page.screenshot(options) : part.screenshot(options));
   }
 }
 

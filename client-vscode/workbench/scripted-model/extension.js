@@ -10,16 +10,8 @@ function activate(context) {
   context.subscriptions.push(
     vscode.lm.registerLanguageModelChatProvider("scripted", {
       provideLanguageModelChatInformation: () => [
-        {
-          id: "scripted",
-          name: "Scripted",
-          family: "scripted",
-          version: "1",
-          maxInputTokens: 128_000,
-          maxOutputTokens: 8_000,
-          isUserSelectable: true,
-          capabilities: { toolCalling: true },
-        },
+        model("scripted", "Scripted", 128_000),
+        model("small", "Small window", 900),
       ],
       provideLanguageModelChatResponse: async (_model, messages, _options, progress, token) => {
         await opened(token);
@@ -29,6 +21,20 @@ function activate(context) {
     }),
   );
   vscode.lm.selectChatModels({ vendor: "scripted" }); // VS Code asks providers late
+}
+
+function model(id, name, maxInputTokens) {
+  const capabilities = { toolCalling: true };
+  return {
+    id,
+    name,
+    family: id,
+    version: "1",
+    maxInputTokens,
+    maxOutputTokens: 8_000,
+    isUserSelectable: true,
+    capabilities,
+  };
 }
 
 /** Resolves when the gate is open; rejects when the request is cancelled. */
