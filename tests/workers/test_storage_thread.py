@@ -200,11 +200,11 @@ async def test_a_job_is_queued_before_it_is_awaited(thread: StorageThread[Any, A
 def test_the_backlog_is_what_is_queued(thread: StorageThread[Any, Any]) -> None:
     let = held(thread)
     thread.put("a")
-    thread.put("b")
+    thread.put("b", weight=40)
     backlog = thread.backlog
     let.set()
     settle(thread)
-    assert (backlog, thread.backlog) == (2, 0)
+    assert (backlog, thread.backlog) == (41, 0)
 
 
 @pytest.mark.asyncio

@@ -50,7 +50,7 @@ def read_lines(data: bytes) -> list[Line]:
 def read_entry(raw: bytes) -> Entry | None:
     """An entry from its line; None where the line is torn, no JSON, no object, or lacks what an entry has."""
     try:
-        found = json.loads(raw, parse_constant=_refused, parse_float=_finite)
+        found = _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
@@ -116,3 +116,6 @@ def _finite(number: str) -> float:
     if found in {float("inf"), float("-inf")}:
         raise ValueError(number)
     return found
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refused, parse_float=_finite)

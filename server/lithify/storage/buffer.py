@@ -62,14 +62,17 @@ class Buffer:
 
         Either all of those are in the file afterwards, or none is and OSError is raised (disk full, no permission).
         """
-        size, torn = self._end()
-        room = ceiling_bytes if afresh else ceiling_bytes - size
-        data, count = _fitting(lines, room, NEWLINE if torn else b"", least=1 if afresh else 0)
-        if count:
-            descriptor = system.open_file(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-            try:
+        descriptor = self._opened_to_append()
+        try:
+            size, torn = (0, False) if descriptor is None else _end(descriptor)
+            room = ceiling_bytes if afresh else ceiling_bytes - size
+            data, count = _fitting(lines, room, NEWLINE if torn else b"", least=1 if afresh else 0)
+            if count:
+                if descriptor is None:
+                    descriptor = system.open_file(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
                 _write_all(descriptor, data, size)
-            finally:
+        finally:
+            if descriptor is not None:
                 os.close(descriptor)
         return count
 
@@ -157,15 +160,21 @@ class Buffer:
     def _opened(self) -> BinaryIO:
         return os.fdopen(open_private(self.path, os.O_RDONLY), "rb")
 
-    def _end(self) -> tuple[int, bool]:
-        """The size of the file, and whether its last line is torn."""
+    def _opened_to_append(self) -> int | None:
+        """A descriptor on the file; None where there is none."""
         try:
-            with self._opened() as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(size - 1, 0))
-                return size, file.read(1) not in (NEWLINE, b"")
+            return system.open_file(self.path, os.O_RDWR | os.O_APPEND)
         except FileNotFoundError:
-            return 0, False
+            return None
+
+
+def _end(descriptor: int) -> tuple[int, bool]:
+    """The size of a file, and whether its last line is torn."""
+    size = os.fstat(descriptor).st_size
+    if not size:
+        return 0, False
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return size, os.read(descriptor, 1) != NEWLINE
 
 
 def _count(file: BinaryIO, size: int) -> int:

@@ -255,22 +255,22 @@ class EventLog:
 
     def _feed(self, project_id: str, buffer: Buffer, ceiling_bytes: int, *, afresh: bool = False) -> list[str]:
         """Appends waiting events as far as they fit; the ids of those that did."""
-        offered: list[str] = []
+        offered: list[tuple[str, int]] = []
         try:
             before = buffer.stamp()
             with closing(self._rows.waiting_lines(project_id, offered)) as lines:
                 count = buffer.append(lines, ceiling_bytes, afresh=afresh)
             if count:
                 with transaction(self._connection):
-                    self._rows.move(offered[:count], "waiting", "buffered")
+                    self._rows.move_first_waiting(project_id, offered[count - 1][1])
                 self._note_grown(project_id, before, buffer.stamp())
             if len(offered) > count:
-                self._left_waiting[project_id] = (offered[count], buffer.stamp())
+                self._left_waiting[project_id] = (offered[count][0], buffer.stamp())
         except (OSError, sqlite3.Error) as error:
             self._note(project_id, "append", buffer, error)
             return []
         self.troubles.over(project_id, "append")
-        return offered[:count]
+        return [event_id for event_id, _ in offered[:count]]
 
     def _note(self, project_id: str, kind: Trouble, buffer: Buffer, error: Exception) -> None:
         if not isinstance(error, NotAFile):  # what is in the way is told as long as it lies there

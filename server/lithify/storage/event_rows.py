@@ -124,15 +124,24 @@ class EventRows:
         ).fetchone()
         return row[0] if row else None
 
-    def waiting_lines(self, project_id: str, offered: list[str]) -> Generator[str, None, None]:
-        """The lines of waiting events in their order, read as they are asked for; `offered` receives their ids."""
+    def move_first_waiting(self, project_id: str, last_sequence: int) -> None:
+        """Takes the waiting events of a project up to a place in their order to `buffered`. Needs the lock of the
+        project's buffer: no other event may come to wait before that place."""
+        self._connection.execute(
+            "UPDATE events SET state = 'buffered' WHERE project_id = ? AND state = 'waiting' AND sequence <= ?",
+            (project_id, last_sequence),
+        )
+
+    def waiting_lines(self, project_id: str, offered: list[tuple[str, int]]) -> Generator[str, None, None]:
+        """The lines of waiting events in their order, read as they are asked for; `offered` receives their ids and
+        their places in the order."""
         with closing(
             self._connection.execute(
-                "SELECT event_id, namespace, kind, body, valid_time, surface FROM events"
+                "SELECT sequence, event_id, namespace, kind, body, valid_time, surface FROM events"
                 " WHERE project_id = ? AND state = 'waiting' ORDER BY sequence",
                 (project_id,),
             )
         ) as waiting:
-            for row in waiting:
-                offered.append(row[0])
-                yield buffer_line(*row)
+            for sequence, event_id, *row in waiting:
+                offered.append((event_id, sequence))
+                yield buffer_line(event_id, *row)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from lithify.core.events import storable_json
+from lithify.core.ranking import WEIGHTS, added_scores, telling
 from lithify.core.records import (
     MAX_FACT,
     SIMILARITY,
@@ -34,8 +35,16 @@ MAX_FACTS = 100
 CANDIDATES = 20
 """Records looked at when a near-duplicate of a new one is searched for."""
 
-WEIGHTS = "5.0, 2.0, 2.0, 3.0, 3.0"
-"""What a hit in title, summary, facts, concepts and files counts for in the ranking (bm25)."""
+MOST_RANKED = 160_000
+"""Records that one search ranks by the index, about."""
+
+SAMPLED = 5_000
+"""So many of the newest records tell how common a word is."""
+
+RANKED_AGAIN = 500
+"""The best of what the rarest words find, in which the common words of a question are counted too."""
+
+_SCORE = f"-bm25(memory_index, {', '.join(map(str, WEIGHTS))})"
 
 INDEXED_AS = 2
 """How a record is indexed now, kept with it as `schema_version`. Earlier ones (1) are in the index as they were
@@ -79,18 +88,24 @@ class MemoryStore:
         return next(self._read("WHERE r.record_id = ?", (record_id,)), None)
 
     def search(self, project_id: str | None, query: str, limit: int) -> list[MemoryRecord]:
-        """Records of a project that hold words of the query, the best first. Any text is a query."""
-        match = match_expression(query)
-        if not match:
+        """Records of a project that hold words of the query, the best first. Any text is a query.
+
+        The time stays bounded however many records there are: then the rarest words find the records, and the common
+        ones only help to put these in order.
+        """
+        words = search_words(query)[:MAX_QUERY_WORDS]
+        if not words:
             return []
-        rows = self._connection.execute(
-            f"SELECT {_COLUMNS}, -bm25(memory_index, {WEIGHTS}) AS score FROM memory_index"
-            " JOIN memory_records r ON r.number = memory_index.rowid"
-            " WHERE memory_index MATCH :match AND (:project IS NULL OR r.project_id = :project)"
-            " ORDER BY score DESC, r.number DESC LIMIT :limit",
-            {"match": match, "project": project_id, "limit": limit},
-        ).fetchall()
-        return [self._record(row[:-1], row[-1]) for row in rows]
+        (records,) = self._connection.execute("SELECT coalesce(max(number), 0) FROM memory_records").fetchone()
+        if records * len(words) <= MOST_RANKED:
+            return self._read_scored(self._ranked(project_id, words, limit))
+        shares = {word: self._share(word, records) for word in words}
+        chosen = telling(shares, records, MOST_RANKED)
+        others = {word: share for word, share in shares.items() if word not in chosen}
+        found = self._ranked(project_id, chosen, max(limit, RANKED_AGAIN) if others else limit)
+        if others and len(found) < limit:  # too few hold a rare word; the rest is filled up with others
+            return self._read_scored(self._ranked(project_id, words, limit))
+        return self._read_scored(self._ranked_again(found, others)[:limit])
 
     def recent(self, project_id: str | None, limit: int, before: int | None) -> list[tuple[int, MemoryRecord]]:
         """Records, the newest first, with the number to go on after."""
@@ -115,6 +130,45 @@ class MemoryStore:
         transaction. The bytes are gone when nobody reads the database at this moment, else with a later call."""
         self._connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _share(self, word: str, newest: int) -> float:
+        """The part of the newest records that holds a word."""
+        oldest = max(newest - SAMPLED, 0)
+        (count,) = self._connection.execute(
+            "SELECT count(*) FROM memory_index WHERE memory_index MATCH ? AND rowid > ?", (_any_of([word]), oldest)
+        ).fetchone()
+        return float(count) / (newest - oldest)
+
+    def _ranked(self, project_id: str | None, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """Numbers and scores of the records that hold any of the words, the best first, the newer one on a tie."""
+        return self._connection.execute(
+            f"SELECT rowid, {_SCORE} AS score FROM memory_index WHERE memory_index MATCH :match"
+            " AND (:project IS NULL OR EXISTS (SELECT 1 FROM memory_records r"
+            " INDEXED BY memory_records_of_project"  # it holds all that is asked; the rows are long
+            " WHERE r.project_id = :project AND r.number = memory_index.rowid))"
+            " ORDER BY score DESC, rowid DESC LIMIT :limit",
+            {"match": _any_of(words), "project": project_id, "limit": limit},
+        ).fetchall()
+
+    def _ranked_again(self, found: Sequence[tuple[int, float]], others: dict[str, float]) -> list[tuple[int, float]]:
+        """The same records once further words, with their shares, are counted in them."""
+        if not others:
+            return list(found)
+        texts = self._by_number("title, summary, facts, concepts, files", [number for number, _ in found])
+        added = added_scores([texts[number] for number, _ in found], others)
+        scored = [(number, score + more) for (number, score), more in zip(found, added, strict=True)]
+        return sorted(scored, key=lambda pair: (-pair[1], -pair[0]))
+
+    def _read_scored(self, found: Sequence[tuple[int, float]]) -> list[MemoryRecord]:
+        rows = self._by_number(_COLUMNS, [number for number, _ in found])
+        return [self._record(rows[number], score) for number, score in found]
+
+    def _by_number(self, columns: str, numbers: Sequence[int]) -> dict[int, Sequence[Any]]:
+        rows = self._connection.execute(
+            f"SELECT r.number, {columns} FROM memory_records r WHERE r.number IN (SELECT value FROM json_each(?))",
+            (storable_json(numbers),),
+        )
+        return {row[0]: row[1:] for row in rows}
 
     def _same(self, project_id: str, draft: RecordDraft) -> MemoryRecord | None:
         key = exact_key(draft.type, draft.title)
@@ -216,8 +270,13 @@ class MemoryStore:
 
 
 def match_expression(query: str) -> str:
-    """A query as FTS5 takes it: its words, quoted and OR-ed, so that no text of a user can break the syntax."""
-    return " OR ".join(f'"{word}"' for word in search_words(query)[:MAX_QUERY_WORDS])
+    """A query as FTS5 takes it; empty where it has no words."""
+    return _any_of(search_words(query)[:MAX_QUERY_WORDS])
+
+
+def _any_of(words: Sequence[str]) -> str:
+    """Words as FTS5 takes them: quoted and OR-ed, so that no text of a user can break the syntax."""
+    return " OR ".join(f'"{word}"' for word in words)
 
 
 def _indexed(text: str, version: int) -> str:
