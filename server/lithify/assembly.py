@@ -34,6 +34,7 @@ from lithify.storage.preview_files import PreviewFiles
 from lithify.storage.projects import find_project, path_of
 from lithify.storage.session_files import SessionFiles
 from lithify.storage.store import open_store
+from lithify.storage.unfinished import Unfinished
 from lithify.workers.agent_sessions import AgentSessions
 from lithify.workers.buffer_compaction import BufferCompactor
 from lithify.workers.document_compaction import DocumentCompactor, Workplace
@@ -209,9 +210,11 @@ class Lithify:
 
     async def watch(self) -> None:
         """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears. What
-        agents of servers that were killed left behind is taken away first."""
+        servers and commands that were killed left behind is taken away first."""
         sweeping = asyncio.gather(
-            _sweep(sweep, "Runs of agents"), _sweep(self.previews.sweep, "Previews of compactions")
+            _sweep(sweep, "Runs of agents"),
+            _sweep(self.previews.sweep, "Previews of compactions"),
+            _sweep(Unfinished(self.data_dir).sweep, "Parts of sessions"),
         )
         try:
             while True:

@@ -23,11 +23,14 @@ from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
 from lithify.core.outcomes import LithifyError
 from lithify.core.settings import Settings
 from lithify.llm.offline import OfflineModel
+from lithify.storage import leases, system
 from lithify.storage.store import open_store
 from lithify.transcripts import kimi_context
 from tests.support import claude_code_loader, kimi_loader
+from tests.support.agent_homes import AgentHome
 from tests.support.claude_code_session import Session
 from tests.support.clock import Clock
+from tests.support.kept_sessions import keep
 from tests.support.samples import DATA
 from tests.support.scripted_model import OWN
 
@@ -477,6 +480,38 @@ def test_a_broken_document_is_summarised_but_not_rewritten(chat: Path, capsys: p
     assert "warning: line " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("agent", "seen", "other"), [("claude-code", "2.1.332", "1.0.95"), ("codex", "0.171.0", "0.39.0")]
+)
+def test_a_session_of_an_agents_version_that_was_not_seen_is_summarised_but_not_rewritten(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    agent: str,
+    seen: str,
+    other: str,
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = keep(AgentHome(tmp_path), agent).path
+    held = path.read_text().replace(seen, other)
+    path.write_text(held)
+    asked: list[str] = []
+    meanwhile(monkeypatch, lambda: asked.append("a model"))
+    assert call(path, "--in-place") == 1
+    assert f" {other} wrote it, and only " in one_line(capsys)
+    assert (path.read_text(), asked) == (held, [])
+    link = tmp_path / "linked.jsonl"
+    link.symlink_to(path)
+    assert call(link, "--in-place", "--up-to", 2) == 1
+    assert (path.read_text(), asked) == (held, [])
+    assert call(path) == 0
+    copy = Path(shutil.copy(path, tmp_path / "copy.jsonl"))
+    assert call(copy, "--in-place") == 0
+    assert copy.read_text().startswith(held)
+
+
 def test_a_format_can_be_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "context.jsonl"
     path.write_text("".join(json.dumps(message) + "\n" for message in CHAT))
@@ -526,6 +561,42 @@ def test_a_session_that_its_agent_appends_to_meanwhile_keeps_what_came(
     assert path.read_text().startswith(talk.text())
     (backup,) = data_dir.glob("backups/*/*.s1.jsonl")
     assert backup.read_text() == talk.text()
+
+
+def test_a_summary_that_cannot_be_taken_out_again_is_told_and_can_be_undone(
+    tmp_path: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk, path, write = Session(), tmp_path / "s1.jsonl", system.write
+    for number in range(3):
+        talk.user(f"question {number} " * 200)
+        talk.assistant(f"answer {number}")
+    path.write_text(talk.text())
+
+    def agent_says(words: str) -> None:
+        before = len(talk.text())
+        talk.user(words)
+        with path.open("a") as file:
+            file.write(talk.text()[before:])
+
+    def between(descriptor: int, data: bytes) -> int:
+        if b"compact_boundary" not in data:
+            return write(descriptor, data)
+        agent_says("before it")
+        count = write(descriptor, data)
+        agent_says("behind it")
+        return count
+
+    monkeypatch.setattr(leases, "_tried", lambda _: None)
+    monkeypatch.setattr(system, "write", between)
+    assert call(path, "--in-place", "--preserve", 1) == 1
+    told = capsys.readouterr().err
+    (backup,) = data_dir.glob("backups/*/*.s1.jsonl")
+    assert ("nothing was written" in told.lower(), "it is as it was" in told) == (False, False)
+    assert "may not be as it was: what was appended stands in it (bytes " in told
+    assert told.endswith(f"what it held before is in {backup}\n")
+    assert path.read_text().count("compact_boundary") == 1
+    with pytest.raises(LithifyError, match=r"because the session went on behind it; .* is in the backup"):
+        undo_in_place(str(path), None, Settings())
 
 
 def test_a_session_that_is_compacted_in_place_can_be_undone_by_another_process(session: Path, data_dir: Path) -> None:

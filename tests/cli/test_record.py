@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,45 @@ def test_the_cost_is_told_first_and_without_a_yes_nothing_is_recorded(
     told = capsys.readouterr().err
     assert ("6 events" in told, "about 1 model call (" in told, "--yes" in told) == (True, True, True)
     assert not (chat.parents[1] / "data").exists()
+
+
+def cost(told: str) -> tuple[str, ...]:
+    """The events and tokens of each file, as the estimate has them, and the tokens of all."""
+    files = re.findall(r"^.*: (\d+ events?, [\d,]+ tokens.*)$", told, re.MULTILINE)
+    return (*files, *re.findall(r"model calls? \(([\d,]+ tokens)\)", told))
+
+
+def test_the_cost_counts_nothing_that_is_known_already(
+    chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    grown = chat.with_name("grown.json")
+    grown.write_text(json.dumps(conversation(4)))
+    new = chat.with_name("new.json")
+    new.write_text(json.dumps(conversation(4)[6:]))
+    record(new)
+    (alone, total) = cost(capsys.readouterr().err)
+    record(chat, "--yes")
+    capsys.readouterr()
+    assert record(grown) == 2
+    assert cost(capsys.readouterr().err) == (f"{alone}; 6 more are known already", total)
+
+
+def test_the_cost_counts_a_file_that_is_named_twice_once(
+    chat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    record(chat)
+    once = cost(capsys.readouterr().err)
+    main.main(["record", str(chat), str(chat), "--project", str(chat.parent)])
+    assert cost(capsys.readouterr().err) == (once[0], "0 events, 0 tokens; 6 more are known already", once[1])
+
+
+def test_where_all_is_known_nobody_is_asked(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record(chat, "--yes")
+    capsys.readouterr()
+    assert record(chat) == 0
+    assert "Nothing is new in these files: 6 events were known already." in capsys.readouterr().err
 
 
 def test_private_spans_never_get_in(chat: Path) -> None:

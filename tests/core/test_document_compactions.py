@@ -106,8 +106,56 @@ def test_one_that_was_never_written_is_passed_over() -> None:
 
 
 def test_a_certain_one_that_was_edited_since_is_not_passed_over() -> None:
-    assert chosen([NEWER, OLDER], "old+1+3") == ("newer", None)
+    assert chosen([NEWER], "old+1+3") == ("newer", None)
     assert chosen([compaction()], "[SUm][three]<end>") == ("C", None)
+
+
+def test_one_whose_summary_says_what_it_replaced_begins_with_is_known_to_be_taken_back() -> None:
+    first = compaction(compaction_id="first", changes=(TextChange(0, "[1][2]", "[SUM]"),), length=len("[SUM][3][4]"))
+    second = compaction(compaction_id="second", changes=(TextChange(0, "[SUM][3]", "[SUM]"),), length=len("[SUM][4]"))
+    assert chosen([second, first], "[SUM][4]") == ("second", "[SUM][3][4]")
+    assert chosen([second, first], "[SUM][3][4]") == ("first", "[1][2][3][4]")
+    assert chosen([second, first], "typed[SUM][3][4]") == ("first", "typed[1][2][3][4]")
+    unknown([second, first], "[SUM][3][4]", "second")
+
+
+def test_no_line_is_doubled_where_an_editor_took_back_several_that_say_the_same() -> None:
+    lines = [f"[message {number} of the chat]\n" for number in range(4)]
+    told, rest = "[SUM]\n", "".join(lines[1:])
+    first = compaction(compaction_id="1", changes=(TextChange(0, lines[0], told),), length=len(told + rest))
+    removed = told + lines[1]
+    second = compaction(
+        compaction_id="2", changes=(TextChange(0, removed, told),), length=len(told + "".join(lines[2:]))
+    )
+    third = compaction(compaction_id="3", changes=(TextChange(0, told + lines[2], told),), length=len(told + lines[3]))
+    assert chosen([third, second, first], told + rest) == ("1", lines[0] + rest)
+    assert chosen([third, second, first], f"{told}typed {rest}") == ("1", f"{lines[0]}typed {rest}")
+    assert chosen([third, second, first], told + lines[3]) == ("3", told + lines[2] + lines[3])
+
+
+def test_an_attempt_that_came_to_nothing_does_not_stand_beside_the_same_that_was_made() -> None:
+    attempt = compaction(compaction_id="attempt", certain=False)
+    assert chosen([compaction(), attempt], f"{AFTER}typed") == ("C", f"{BEFORE}typed")
+    assert chosen([attempt, compaction()], f"{AFTER}typed") == ("C", f"{BEFORE}typed")
+    again = compaction(compaction_id="again", certain=False)
+    assert chosen([again, attempt], f"{AFTER}typed") == ("again", f"{BEFORE}typed")
+
+
+def test_it_is_the_newest_that_really_stands() -> None:
+    elsewhere = compaction(compaction_id="elsewhere", changes=(TextChange(0, "[1][2]", "[OTHER]"),))
+    assert chosen([elsewhere, compaction()], AFTER) == ("C", BEFORE)
+    assert chosen([elsewhere, compaction(undone=True)], AFTER) == ("C", BEFORE)
+
+
+def test_one_that_was_cut_off_by_hand_before_the_text_went_on_is_passed_over() -> None:
+    assert chosen([NEWER, OLDER], "old+1+3") == ("older", None)
+    unknown([NEWER, OLDER], "old+1+3", "newer")
+
+
+def test_one_that_kept_nothing_and_may_never_have_been_written_is_passed_over() -> None:
+    doubtful = replace(NEWER, kept=False, changes=(), certain=False)
+    assert chosen([doubtful, OLDER], "old+1") == ("older", "old")
+    assert "one was begun" in unknown([doubtful], "old")
 
 
 def test_one_that_an_editor_took_back_itself_is_passed_over() -> None:

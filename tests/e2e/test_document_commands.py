@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -46,6 +47,29 @@ async def test_a_result_that_comes_in_for_a_call_of_the_range_makes_it_stale(tex
     await model.answer({"text": SUMMARY})
     assert (await text_editor.client.failure_of(running)).type == "stale"
     assert text_editor.asked == []
+
+
+async def test_keys_that_come_steadily_elsewhere_keep_no_compaction_and_no_undo_from_being_made(
+    text_editor: TextEditor, uri: str
+) -> None:
+    line, last = json_lines([user("x" * 5000)]), json_lines([user("Thanks")])
+    text_editor.open(uri, line * 400 + last)
+
+    async def keys() -> None:
+        while True:
+            text_editor.replace(uri, "Thanks", "Thanks.")
+            await asyncio.sleep(0.02)
+            text_editor.replace(uri, "Thanks.", "Thanks")
+            await asyncio.sleep(0.02)
+
+    typing = asyncio.ensure_future(keys())
+    try:
+        done = await text_editor.client.command(UP_TO_HERE, {"uri": uri, "index": 20})
+        assert (done["type"], text_editor.texts[uri].count(line)) == ("compacted", 379)
+        await text_editor.client.command("lithify.undo_compaction", {"uri": uri})
+    finally:
+        typing.cancel()
+    assert text_editor.texts[uri].replace("Thanks.", "Thanks") == line * 400 + last
 
 
 async def test_what_the_user_types_while_the_edit_is_on_its_way_is_kept(text_editor: TextEditor, uri: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.agent_homes import AgentHome
 from tests.support.document_chat import CHAT, FULL, TEXT, UP_TO_HERE
 from tests.support.editor import Starter, conversation, open_session, settled
+from tests.support.kept_sessions import keep
 from tests.support.raw_client import Json, RawClient
 from tests.support.text_editor import EDITS, TextEditor
 from tests.support.transcripts import json_lines
@@ -109,6 +112,52 @@ async def test_a_read_only_chat_says_why_once_at_its_first_message(start: Starte
     assert await editor.actions(URI, len(MARKED) // 2) != []
     assert [one["diagnostics"] for one in diagnostics(client)][1:] == [[]]
     assert "compacted" not in str(await editor.request("hover", URI, position={"line": 2, "character": 3}))
+
+
+@pytest.mark.parametrize(
+    ("agent", "seen", "other"), [("claude-code", "2.1.332", "1.0.95"), ("codex", "0.171.0", "0.39.0")]
+)
+async def test_an_open_session_of_an_agents_version_that_was_not_seen_says_why_in_place_of_offers(
+    start: Starter, tmp_path: Path, agent: str, seen: str, other: str
+) -> None:
+    home = AgentHome(tmp_path)
+    path = keep(home, agent).path
+    path.write_text(path.read_text().replace(seen, other))
+    variables = {**dict.fromkeys(("CLAUDE_CONFIG_DIR", "CODEX_HOME"), ""), **home.environment}
+    client = await start(options=PLAIN, capabilities=SHOWS, environment=variables)
+    editor, uri, text = TextEditor(client), path.as_uri(), path.read_text()
+    editor.open(uri, text)
+    assert await editor.request("codeLens", uri) == []
+    assert await editor.actions(uri, text.index("answer 1")) == []
+    ((told,),) = [one["diagnostics"] for one in diagnostics(client)]
+    assert told["message"].startswith("Nothing can be compacted in this chat. C")
+    assert f" {other} wrote it, and only " in told["message"]
+    place = {"line": text.count("\n", 0, text.index("answer 1")), "character": 3}
+    hovered = await editor.request("hover", uri, position=place)
+    assert hovered["contents"]["value"].splitlines()[-1] == told["message"]
+    refused = await client.command_failure(FULL, {"uri": uri, "dryRun": True})
+    assert told["message"].partition(". ")[2] in refused.message
+
+    copy = (tmp_path / "copy.jsonl").as_uri()
+    editor.open(copy, text)
+    assert await editor.request("codeLens", copy) != [], "no agent goes on with that"
+    assert len(diagnostics(client)) == 1
+
+
+async def test_a_session_is_offered_again_once_a_version_that_was_seen_has_gone_on_with_it(
+    start: Starter, tmp_path: Path
+) -> None:
+    home = AgentHome(tmp_path)
+    kept = keep(home, "claude-code")
+    kept.path.write_text(kept.path.read_text().replace("2.1.332", "1.0.95"))
+    client = await start(options=PLAIN, capabilities=SHOWS, environment={"CLAUDE_CONFIG_DIR": "", **home.environment})
+    editor, uri, text = TextEditor(client), kept.path.as_uri(), kept.path.read_text()
+    editor.open(uri, text)
+    assert await editor.request("codeLens", uri) == []
+    kept.go_on()
+    editor.type(uri, len(text), len(text), kept.path.read_text()[len(text) :])
+    assert await editor.request("codeLens", uri) != []
+    assert [len(one["diagnostics"]) for one in diagnostics(client)] == [1, 0]
 
 
 async def test_what_was_said_of_a_read_only_chat_goes_when_it_is_closed(start: Starter) -> None:

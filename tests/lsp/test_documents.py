@@ -6,9 +6,10 @@ import asyncio
 import gc
 import threading
 import weakref
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from hypothesis import given
@@ -19,9 +20,11 @@ from lithify.lsp import document_wire as wire
 from lithify.lsp import documents as documents_module
 from lithify.lsp.documents import READ_AT_ONCE, Documents, DocumentText, beside_the_loop, file_path, name_of
 from lithify.lsp.positions import Encoding, Place, offset_of, place_of, places_of
+from lithify.lsp.read_only import ReadOnlyReasons
 from lithify.lsp.shown_document import shown
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.reading import read_again
+from lithify.workers.document_places import Found
 from tests.support.chats import said, user
 from tests.support.text_positions import lines_of, position, span
 from tests.support.transcripts import json_lines
@@ -184,6 +187,17 @@ def test_what_is_no_file_has_no_path(uri: str) -> None:
     assert file_path(uri) is None
 
 
+def test_links_to_a_file_are_one_document_with_it(tmp_path: Path) -> None:
+    (real := tmp_path / "chat.jsonl").write_text(CHAT)
+    (link := tmp_path / "link.jsonl").symlink_to(real)
+    for opened, asked in ((link, real), (real, link)):
+        documents = Documents()
+        documents.open(opened.as_uri(), 1, CHAT)
+        assert documents.find(asked.as_uri()) is documents.find(opened.as_uri()) is not None
+        assert documents.find((tmp_path / "other.jsonl").as_uri()) is None
+        assert documents.find("file:///nul%00") is None
+
+
 @pytest.mark.parametrize(
     ("uri", "name"),
     [
@@ -280,7 +294,8 @@ def test_a_place_in_a_text_that_was_changed_before_its_turn_came_is_not_answered
 ) -> None:
     async def asked() -> Any:
         slow, documents = SlowReading(monkeypatch), Documents()
-        server: Any = SimpleNamespace(documents=documents, settings=Settings(), read_only=Mock())
+        said = ReadOnlyReasons(Mock(), lambda: True, AsyncMock(return_value=None))
+        server: Any = SimpleNamespace(documents=documents, settings=Settings(), read_only=said)
         documents.open(URI, 1, CHAT)
         first = asyncio.ensure_future(shown(server, URI))
         await slow.begun()
@@ -293,6 +308,27 @@ def test_a_place_in_a_text_that_was_changed_before_its_turn_came_is_not_answered
         return await second
 
     assert (asyncio.run(asked()) is not None) is answered
+
+
+def test_why_a_document_can_only_be_read_is_found_once_for_each_version() -> None:
+    async def found() -> tuple[list[int], list[str | None]]:
+        documents, versions = Documents(), []
+
+        async def why(one: Found) -> str | None:
+            assert one.document is not None
+            versions.append(one.document.version)
+            return f"Version {one.document.version} is odd."
+
+        said = ReadOnlyReasons(Mock(), lambda: True, why)
+        server: Any = SimpleNamespace(documents=documents, settings=Settings(), read_only=said)
+        documents.open(URI, 1, CHAT)
+        answers = [await shown(server, URI) for _ in range(3)]
+        typed(documents, 2)
+        answers += [await shown(server, URI) for _ in range(2)]
+        assert all(one is not None and one.compactions.whole() is None for one in answers)
+        return versions, [one.read_only for one in answers if one is not None]
+
+    assert asyncio.run(found()) == ([1, 2], ["Version 1 is odd."] * 3 + ["Version 2 is odd."] * 2)
 
 
 def test_a_reader_who_gives_up_does_not_end_the_reading_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

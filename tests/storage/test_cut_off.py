@@ -34,9 +34,9 @@ def file() -> Iterator[Path]:
         yield path
 
 
-def write_behind(file: Path) -> None:
+def write_behind(file: Path, what: bytes = FOREIGN) -> None:
     with file.open("ab", buffering=0) as agent:
-        agent.write(FOREIGN)
+        agent.write(what)
 
 
 def test_what_an_agent_writes_in_the_very_moment_of_the_cut_is_kept(file: Path) -> None:
@@ -66,6 +66,43 @@ def test_what_an_agent_writes_while_an_append_is_taken_back_is_kept(file: Path) 
     with at_each_call(begin):
         assert not appending.append(file, OLD + OURS, b'{"c":3}\n')
     agent.join()
+    assert file.read_bytes() == OLD + OURS + FOREIGN + FOREIGN
+
+
+@pytest.mark.parametrize("written", [3, 9])
+@pytest.mark.parametrize("behind", [FOREIGN, FOREIGN * 5])
+def test_what_was_written_of_an_append_is_taken_out_of_the_middle_and_what_others_wrote_stays(
+    file: Path, monkeypatch: pytest.MonkeyPatch, written: int, behind: bytes
+) -> None:
+    addition, whole = b'{"ours":12345}\n', system.write
+
+    def between(descriptor: int, data: bytes) -> int:
+        monkeypatch.setattr(system, "write", whole)
+        write_behind(file)
+        count = whole(descriptor, data[:written])
+        write_behind(file, behind)
+        return count
+
+    monkeypatch.setattr(system, "write", between)
+    with pytest.raises(OSError, match="No space left"):
+        appending.append(file, OLD + OURS, addition)
+    assert file.read_bytes() == OLD + OURS + FOREIGN + behind
+
+
+def test_a_whole_append_is_taken_out_of_the_middle_too_however_long_it_is(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = system.write
+
+    def between(descriptor: int, data: bytes) -> int:
+        monkeypatch.setattr(system, "write", whole)
+        write_behind(file)
+        count = whole(descriptor, data)
+        write_behind(file)
+        return count
+
+    monkeypatch.setattr(system, "write", between)
+    assert not appending.append(file, OLD + OURS, b'{"ours":"' + b"x" * 100_000 + b'"}\n')
     assert file.read_bytes() == OLD + OURS + FOREIGN + FOREIGN
 
 

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from lithify.cli.main import main
+from lithify.core.file_writes import Written
 from lithify.storage.atomic import file_beside
+from lithify.storage.session_files import SessionFiles
 from lithify.storage.unfinished import Unfinished, folder_beside
 from tests.storage.unfinished_crashes import AGENTS
 from tests.support.stores import IN_MEMORY
@@ -70,6 +73,39 @@ def test_a_folder_goes_with_all_that_is_in_it(unfinished: Unfinished, tmp_path: 
     left_by_a_killed_process(tmp_path, place)
     unfinished.sweep()
     assert (place.exists(), os.listdir(tmp_path / "data" / "unfinished")) == (False, [])
+
+
+def test_every_write_into_a_chat_file_takes_away_what_was_left_wherever_it_lies(tmp_path: Path) -> None:
+    chat, files = tmp_path / "chat.jsonl", SessionFiles(tmp_path / "data", {"HOME": str(tmp_path)})
+    chat.write_bytes(b"{}\n")
+    left = tmp_path / "temporary" / ".lithify-0123456789abcdef"
+
+    def leave() -> None:
+        left.mkdir(parents=True)
+        (left / "session.json").write_bytes(b"private")
+        left_by_a_killed_process(tmp_path, left)
+
+    for write in (
+        lambda: files.append(str(chat), b"{}\n", b"[]\n", format_name="codex", backup_id=None),
+        lambda: files.cut(str(chat), b"{}\n[]\n", b"{}\n", format_name="codex"),
+        lambda: files.rewrite(str(chat), b"{}\n", b"[]\n", format_name="codex", rotates=False),
+    ):
+        leave()
+        assert isinstance(write(), Written)
+        assert not left.exists()
+
+
+@pytest.mark.parametrize("arguments", [["sessions", "list"], ["sessions", "undo", "none"], ["compact", "none"]])
+def test_a_command_that_writes_nothing_takes_it_away_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LITHIFY_DATA_DIR", str(tmp_path / "data"))
+    left = file_beside(tmp_path / "chat.jsonl")
+    left.write_bytes(b"private")
+    left_by_a_killed_process(tmp_path, left)
+    main(arguments)
+    assert not left.exists()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from lithify.storage.chat_files import Guard, unguarded
 from lithify.storage.session_files import SessionFiles
 from lithify.storage.store import Store, open_store
 from lithify.transcripts.reading import read
-from lithify.workers.document_places import Places
+from lithify.workers.document_places import Desk, Places
 from lithify.workers.document_records import DocumentRecords
 from lithify.workers.document_undo import DocumentUndoer, UndoneDocument
 from lithify.workers.document_writing import CompactedDocument, DocumentDraft, DocumentWriter, Marks
@@ -29,11 +29,11 @@ from tests.support.clock import Clock
 class DocumentBench:
     """One data folder. The store is opened for each job, as a process does that lives no longer."""
 
-    def __init__(self, data_dir: Path, guard: Guard = unguarded, first_id: int = 0) -> None:
+    def __init__(self, data_dir: Path, guard: Guard = unguarded, first_id: int = 0, desk: Desk | None = None) -> None:
         self.data_dir = data_dir
         self.keep_originals = True
         self.files = SessionFiles(data_dir, {"HOME": str(data_dir.parent)}, guard)
-        self.places = Places(NoEditor(), self.files)
+        self.places = Places(desk or NoEditor(), self.files)
         self.records = DocumentRecords(self._run)
         numbers = count(first_id)
         marks = Marks(

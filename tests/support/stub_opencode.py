@@ -1,8 +1,9 @@
 """A stand-in for the program `opencode`: `export` and `import` on the database in HOME, as opencode 1.18 does them.
 
 Facts this replays: `import` takes up messages and parts by their ids, and changes none that is there; a session is
-listed with the folder that PWD names; messages are exported in the order of their times. `STUB_OPENCODE` makes it
-misbehave: `old` (another version), `fails`, `hangs`, `forgets` (imports nothing).
+listed with the folder that PWD names; messages are exported in the order of their times, and their keys in an order of
+its own. `STUB_OPENCODE` makes it misbehave: `old` (another version), `fails`, `hangs`, `forgets` (imports nothing),
+`answers` (says more in its last message, and another one, while it imports), `rewrites` (its first message, too).
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from typing import Any
 Json = dict[str, Any]
 
 SESSION = "ses_dd5934e6bffeEch037c4qyeMCe"
+KEYS = ("role", "time", "parentID", "agent", "model", "modelID", "providerID", "mode", "path", "summary")
+"""The keys of a message that come first, in the order in which opencode keeps them."""
+
 MODEL = {"providerID": "own", "modelID": "small"}
 _TABLES = """
 CREATE TABLE IF NOT EXISTS session (
@@ -106,13 +110,23 @@ def _take_up(home: Path, export: Json, folder: str) -> None:
         database.execute("INSERT OR IGNORE INTO session VALUES (?, NULL, ?, ?, ?, ?, ?, NULL)", row)
         database.execute("UPDATE session SET time_updated = ? WHERE id = ?", (now, info["id"]))
         for one in export["messages"]:
-            told = {key: value for key, value in one["info"].items() if key not in ("id", "sessionID")}
+            known = {key: value for key, value in one["info"].items() if key not in ("id", "sessionID")}
+            told = {key: known[key] for key in dict.fromkeys((*KEYS, *known)) if key in known}
             found = (one["info"]["id"], info["id"], told["time"]["created"], json.dumps(told))
             database.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?)", found)
             for part in one["parts"]:
                 data = {key: value for key, value in part.items() if key not in ("id", "sessionID", "messageID")}
                 row = (part["id"], one["info"]["id"], info["id"], json.dumps(data))
                 database.execute("INSERT OR IGNORE INTO part VALUES (?, ?, ?, ?)", row)
+
+
+def _say_more(home: Path, order: str) -> None:
+    """The text of the first or the last message grows."""
+    with closing(_database(home)) as database, database:
+        key, data = database.execute(f"SELECT id, data FROM part ORDER BY id {order}").fetchone()
+        part = json.loads(data)
+        grown = json.dumps({**part, "text": part["text"] + " and more"})
+        database.execute("UPDATE part SET data = ? WHERE id = ?", (grown, key))
 
 
 def main(arguments: list[str]) -> int:
@@ -131,6 +145,9 @@ def main(arguments: list[str]) -> int:
     if wrong == "fails":
         sys.stderr.write("\x1b[91m\x1b[1mError: \x1b[0mDatabase is locked\n")
         return 1
+    if wrong in ("answers", "rewrites"):
+        _say_more(home, "DESC" if wrong == "answers" else "ASC")
+        say(home, Path(os.environ["PWD"]), 9)
     if wrong != "forgets":
         _take_up(home, json.loads(Path(arguments[1]).read_bytes()), os.environ["PWD"])
     return 0

@@ -203,6 +203,19 @@ def test_line_endings_and_the_end_of_the_file_stay(ending: str, final: str) -> N
     assert made.text.count("\n") == made.text.count(ending)
 
 
+def test_a_summary_ends_its_lines_as_headings_do_where_what_is_said_ends_them_in_another_way() -> None:
+    text = "_**User**_\r\n\r\na\rb\r\n\r\n---\r\n\r\n_**Agent (opus)**_ \r\n\r\nc\rd"
+    assert replaced(text, 0, 1).startswith(f"_**User**_\r\n\r\n{PREFIX}\r\n\r\nshort\r\n\r\n---")
+    for start, end in ((0, 1), (1, 2), (0, 2)):
+        rewrite(specstory, text, start, end)
+        rewrite(specstory, f"_**User**_\n{text.replace(chr(13) + chr(10), chr(10))}", start + 1, end + 1)
+
+
+@pytest.mark.parametrize("text", ["_**User**_\r", "\r---\n_**User**_", "\r# t\r\n_**User**_"])
+def test_a_summary_is_found_again_where_other_lines_end_in_carriage_returns_alone(text: str) -> None:
+    assert len(rewrite(specstory, text, 0, 1).parsed.messages) == 1
+
+
 def test_a_text_of_several_lines_reads_the_same_whatever_the_line_ending() -> None:
     assert told("_**User**_\r\n\r\na\r\nb\r\n") == ["a\nb"]
 

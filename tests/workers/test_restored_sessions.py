@@ -206,3 +206,14 @@ def test_a_message_that_is_not_utf_8_names_its_line(home: AgentHome, bench: Docu
     assert looked.reason == "It is not UTF-8 (line 3)."
     with pytest.raises(LithifyError, match=r"it is not UTF-8 \(line 3\)"):
         bench.compact(kept.path, 4)
+
+
+@pytest.mark.parametrize(("behind", "end"), [(TORN, b"}\n" + TORN + b"\n"), (b"", b"}\n")], ids=["torn", "whole"])
+@pytest.mark.parametrize("agent", APPENDED)
+def test_the_last_line_of_a_restored_session_is_ended_so_that_nothing_said_there_becomes_a_part_of_it(
+    home: AgentHome, tmp_path: Path, agent: str, behind: bytes, end: bytes
+) -> None:
+    path, files = keep(home, agent).path, SessionFiles(tmp_path / "data", home.environment)
+    stamp = Stamp("2026-01-02T03:04:05.000Z", lambda: "00000000-0000-4000-8000-000000000001")
+    restored = path_of(files.restore(str(path), path.read_bytes() + behind, FORMATS[agent], stamp))
+    assert restored.read_bytes().endswith(end)

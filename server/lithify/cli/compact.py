@@ -20,6 +20,7 @@ from lithify.cli.compacting import (
     undo_command,
 )
 from lithify.cli.output import print_text, say, usage, write_bytes
+from lithify.cli.stored import sweep
 from lithify.core.format_names import FORMAT_NAMES
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     """Compacts what was named; the exit code."""
     if args.file == STANDARD_STREAM and args.in_place:
         return usage("standard input cannot be rewritten in place; name a file, or use '--output -'")
+    sweep()
     return concluded(args, lambda: _compact(args))
 
 
@@ -91,9 +93,9 @@ def _made(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> Noop 
     from lithify.core.conversation import Noop
 
     if args.in_place:
-        from lithify.cli.in_place import check_free
+        from lithify.cli.in_place import check_writable
 
-        check_free(chat, settings)
+        check_writable(chat, settings)
     outcome = summarised(chat, options_of(args), settings)
     if isinstance(outcome, Noop):
         return outcome

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lithify.core.agents import CompactionOptions
     from lithify.core.compaction_results import Preview, Summarised
     from lithify.core.conversation import Noop
+    from lithify.core.outcomes import LithifyError
     from lithify.core.settings import Settings
     from lithify.workers.conversation import Ask, Workshop
 
@@ -222,7 +223,9 @@ def undo_command(place: str, args: argparse.Namespace, settings: Settings) -> st
     return command_line("sessions", "undo", *(["--settings", args.settings] if elsewhere else []), name=place)
 
 
-def _what_to_do(error: Exception) -> str:
+def _what_to_do(error: LithifyError) -> str:
+    if error.may_have_written:
+        return str(error)
     return f"{error} Nothing was written." if str(error).endswith(".") else f"{error}; nothing was written"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from lithify.core.agent_sessions import in_agent
 from lithify.core.compaction_results import Summarised
 from lithify.core.outcomes import LithifyError
 from lithify.core.settings import Settings
+from lithify.core.typed_edits import Span
 from lithify.storage.paths import data_dir
 from lithify.storage.session_files import SessionFiles
 from lithify.storage.store import Store, open_store
@@ -24,7 +25,7 @@ from lithify.transcripts.lines import Lines
 from lithify.transcripts.outline import Outline
 from lithify.transcripts.reading import Reading
 from lithify.transcripts.text_edits import TextEdit
-from lithify.workers.document_places import Found, OpenText, Places
+from lithify.workers.document_places import Found, NotMade, OpenText, Places
 from lithify.workers.document_records import DocumentRecords
 from lithify.workers.document_undo import DocumentUndoer, UndoneDocument
 from lithify.workers.document_writing import DocumentDraft, DocumentWriter
@@ -44,9 +45,15 @@ class NoEditor:
     def check_edits(self) -> None:
         """Nothing is asked of an editor that is not there."""
 
-    async def edit(self, document: OpenText, edit: TextEdit, label: str) -> str | None:  # noqa: ARG002 - see `find`
+    async def edit(
+        self,
+        document: OpenText,
+        edit: TextEdit,  # noqa: ARG002 - see `find`
+        label: str,  # noqa: ARG002 - see `find`
+        untouched: Sequence[Span] = (),  # noqa: ARG002 - see `find`
+    ) -> NotMade:
         """There is nothing to edit."""
-        return f"{document.uri} is open in no editor"
+        return NotMade(f"{document.uri} is open in no editor", tried=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +65,16 @@ class Put:
     can_undo: bool
 
 
-def check_free(chat: ChatFile, settings: Settings) -> None:
-    """Raises LithifyError `busy` where an agent has the session open now."""
-    asyncio.run(_places(chat.format.name, settings).check_free(_found(chat)))
+def check_writable(chat: ChatFile, settings: Settings) -> None:
+    """Raises LithifyError `unsupported_document` where the conversation can only be read, `busy` where an agent has the
+    session open now."""
+    places, found = _places(chat.format.name, settings), _found(chat)
+
+    async def check() -> None:
+        await places.check_writable(found)
+        await places.check_free(found)
+
+    asyncio.run(check())
 
 
 def put_in_place(chat: ChatFile, outcome: Summarised, settings: Settings) -> Put:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lithify.cli.doctor_report import counted
 from lithify.cli.output import agreed, asks_somebody, fail, say, usage
-from lithify.cli.stored import add_data_dir, answered, command_here, data_folder, find_project
+from lithify.cli.stored import add_data_dir, answered, command_here, data_folder, find_project, read
 
 if TYPE_CHECKING:
     from lithify.core.events import EventResult, NewEvent
@@ -21,17 +21,17 @@ BATCH = 200
 
 _DESCRIPTION = """Records what was said in old chats, in any format that 'lithify compact' reads, as events of a
 project: scrubbed, stored, and put into its buffer. 'lithify memory extract' makes memory of them, or the next editor
-that runs Lithify does. What was recorded before, from a file that has grown or was moved, is not recorded again."""
+that runs Lithify does. What was recorded before, from a file that has grown or was moved, is not recorded again; a turn
+that two chats of a project have in common, word for word, is recorded once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chat:
-    """What one file says: its events, the tokens a model will be shown of them, and how many tool calls are left
-    out."""
+    """What one file says: its events, each with the tokens that a model will be shown of it, and how many tool calls
+    are left out."""
 
     title: str
-    events: list[NewEvent]
-    tokens: int
+    events: list[tuple[NewEvent, int]]
     left_out: int
 
 
@@ -59,12 +59,16 @@ def _record(args: argparse.Namespace) -> int:
         chats = [_read(name, project, tools=args.tools) for name in args.files]
     except ChatFileError as error:
         return fail(f"{error}; nothing was recorded")
-    events = [event for chat in chats for event in chat.events]
+    events = [event for chat in chats for event, _ in chat.events]
     if not events:
         left_out = any(chat.left_out for chat in chats)
         say(f"Nothing is said in these files that would become memory{'; --tools records tool calls' * left_out}.")
         return 0
-    _tell_cost(chats, project)
+    known = _known(events, args)
+    if all(event.event_id in known for event in events):
+        say(f"Nothing is new in these files: {counted(len(events), 'event')} were known already.")
+        return 0
+    _tell_cost(chats, known, project)
     if not args.yes and not asks_somebody():
         return usage("nothing was recorded; say --yes to record without being asked")
     if not args.yes and not agreed("Record them?"):
@@ -102,18 +106,35 @@ def _read(name: str, project: Project, *, tools: bool) -> _Chat:
         )
         for one in said
     ]
-    tokens = sum(tokens_of_bytes(utf8_length(storable_json(one.body))) for one in said)
-    return _Chat(chat.title, events, tokens, len(everything) - len(said))
+    tokens = [tokens_of_bytes(utf8_length(storable_json(one.body))) for one in said]
+    return _Chat(chat.title, list(zip(events, tokens, strict=True)), len(everything) - len(said))
 
 
-def _tell_cost(chats: Sequence[_Chat], project: Project) -> None:
+def _known(events: Sequence[NewEvent], args: argparse.Namespace) -> set[str]:
+    """The ids of those that were recorded before. None of an older Lithify's data folder, which recording brings up to
+    date first."""
+    from lithify.storage.reading import Unusable
+
+    ids = [event.event_id for event in events]
+    try:
+        return read(data_folder(args), lambda store: store.events.known(ids)) or set()
+    except Unusable:
+        return set()
+
+
+def _tell_cost(chats: Sequence[_Chat], known: set[str], project: Project) -> None:
     from lithify.workers.extraction import BATCH_TOKENS
 
+    seen, tokens = set(known), 0
     for chat in chats:
-        say(f"{chat.title}: {counted(len(chat.events), 'event')}, {chat.tokens:,} tokens")
+        new = {event.event_id: size for event, size in reversed(chat.events) if event.event_id not in seen}
+        seen.update(new)
+        tokens += sum(new.values())
+        others = len(chat.events) - len(new)
+        told = f"; {others:,} more are known already" if others else ""
+        say(f"{chat.title}: {counted(len(new), 'event')}, {sum(new.values()):,} tokens{told}")
     if left_out := sum(chat.left_out for chat in chats):
         say(f"{counted(left_out, 'tool call')} with their results are left out; --tools records them too.")
-    tokens = sum(chat.tokens for chat in chats)
     calls = counted(-(-tokens // BATCH_TOKENS), "model call")
     say(f"Making memory of them takes about {calls} ({tokens:,} tokens). The project: {project.root}")
 

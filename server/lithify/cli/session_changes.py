@@ -93,7 +93,7 @@ def _compact(args: argparse.Namespace) -> int:
 
 
 def _compact_it(named: _Named, args: argparse.Namespace) -> int:
-    from lithify.cli.in_place import check_free, put_in_place, read_in_place
+    from lithify.cli.in_place import check_writable, put_in_place, read_in_place
     from lithify.core.conversation import Noop
 
     settings = settings_of(args)
@@ -105,7 +105,7 @@ def _compact_it(named: _Named, args: argparse.Namespace) -> int:
         if args.dry_run:
             nothing = previewed(chat, args, settings)
             return 0 if nothing is None else _leave(chat, nothing, args)
-        check_free(chat, settings)
+        check_writable(chat, settings)
         outcome = summarised(chat, options_of(args), settings)
         if isinstance(outcome, Noop):
             return _leave(chat, outcome, args)
@@ -147,7 +147,9 @@ def _told_as(named: _Named, work: Callable[[], int]) -> int:
     except LithifyError as error:
         known = title(named.place)
         told = error.message.replace(known, _large(named.called)).replace(_small(known), named.called)
-        raise LithifyError(error.type, told, retryable=error.retryable) from error
+        raise LithifyError(
+            error.type, told, retryable=error.retryable, may_have_written=error.may_have_written
+        ) from error
 
 
 def _large(words: str) -> str:

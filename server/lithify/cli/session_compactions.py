@@ -10,6 +10,7 @@ from pathlib import Path
 from lithify.core.agent_sessions import SessionFile, in_agent
 from lithify.core.document_compactions import DocumentCompaction, standing, text_before, text_in_front
 from lithify.core.settings import Settings
+from lithify.storage.foreign_files import read as read_foreign
 from lithify.storage.paths import data_dir
 from lithify.storage.reading import Unusable, read_store
 from lithify.transcripts.registry import by_name
@@ -35,8 +36,7 @@ def undoable(file: SessionFile) -> list[Undoable]:
         kept = _kept(os.path.realpath(file.path), folder)
         if not kept:
             return []
-        with open(file.path, encoding="utf-8", newline="") as opened:
-            return undoable_in(kept, opened.read())
+        return undoable_in(kept, read_foreign(Path(file.path)).decode())
     except (Unusable, RuntimeError, OSError, UnicodeDecodeError):
         return []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lithify.cli import session_changes
 from lithify.cli.output import as_called, fail, progress, say
-from lithify.cli.stored import BadCall, add_limit, answered
+from lithify.cli.stored import BadCall, add_limit, answered, sweep
 
 if TYPE_CHECKING:
     from lithify.core.agent_sessions import SessionFile
@@ -56,6 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Does what was asked for; 0 when it was done, 1 when it failed, 2 for a call that does not fit."""
+    sweep()
     return answered(lambda: int(args.act(args)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -64,6 +65,15 @@ def answered(work: Callable[[], int]) -> int:
         return fail(_visible(error))
     except (BadCall, LithifyError) as error:
         return usage(_visible(error))
+
+
+def sweep() -> None:
+    """Takes away what servers and commands that were killed have left of sessions, wherever that lies."""
+    from lithify.storage.paths import data_dir
+    from lithify.storage.unfinished import Unfinished
+
+    with suppress(RuntimeError):  # nobody has said where the home folder is
+        Unfinished(data_dir(None, os.environ)).sweep()
 
 
 def data_folder(args: argparse.Namespace) -> Path:

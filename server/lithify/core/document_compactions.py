@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 from uuid import UUID
 
+from lithify.core.brief import brief
 from lithify.core.outcomes import LithifyError
+
+TELLING_LENGTH = 16
+"""A line of at least so many characters is not taken for a rule or a heading that stands in every text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,60 +108,119 @@ def to_undo(
     is not certain counts only where the text holds it. Raises LithifyError `unknown_compaction`.
     """
     there = standing(kept, text)
-    for compaction in kept:
-        if compaction_id not in (None, compaction.compaction_id):
-            continue
-        if compaction not in there:
-            if compaction_id is None:
-                continue
-            became = "was undone already" if compaction.certain else "was never written"
-            raise _unknown(f"compaction {compaction_id} of {title} {became}")
-        if not compaction.kept:
-            named = compaction.compaction_id
-            raise _unknown(
-                f"compaction {named} of {title} kept no originals, because conversation.keepOriginals was off; the "
-                "editor's own undo, or a backup of yours, may have them"
-            )
-        return compaction, text_before(compaction, text) if _is_told_apart(compaction, there, text) else None
-    raise _unknown(_nothing_to_undo(kept, compaction_id, title))
+    if compaction_id is None:
+        found = next((one for one in there if not one.kept or stands_in(one, text)), there[0] if there else None)
+    else:
+        found = next((one for one in kept if one.compaction_id == compaction_id), None)
+    if found is None:
+        raise _unknown(_nothing_to_undo(kept, compaction_id, title))
+    named = f"compaction {found.compaction_id} of {title}"
+    if found not in there:
+        raise _unknown(f"{named} {'was undone already' if found.certain else 'was never written'}")
+    if not found.kept:
+        raise _unknown(
+            f"{named} kept no originals, because conversation.keepOriginals was off; the editor's own undo, or a "
+            "backup of yours, may have them"
+        )
+    return found, text_before(found, text) if _is_told_apart(found, there, text) else None
 
 
 def standing(kept: Sequence[DocumentCompaction], text: str) -> list[DocumentCompaction]:
-    """Those of a document's compactions that a text holds, in their order."""
-    return [one for one in kept if not _is_away(one, text)]
+    """Those of a document's compactions, given the newest first, that a text holds, in their order."""
+    there = [one for one in kept if not _is_away(one, kept, text)]
+    return [
+        one
+        for place, one in enumerate(there)
+        if not _is_gone(one, there[place + 1 :], text) and not _is_attempt(one, there[:place], there[place + 1 :])
+    ]
 
 
 def _nothing_to_undo(kept: Sequence[DocumentCompaction], compaction_id: str | None, title: str) -> str:
     made = [one for one in kept if one.certain]
     if compaction_id is not None and made:
-        return f"{title} has no compaction {compaction_id}; only the newest ones of each document are kept"
+        return f"{title} has no compaction {brief(compaction_id)}; only the newest ones of each document are kept"
     if made:
         return f"{title} has no compaction that could be undone: what Lithify compacted there was undone already"
+    if kept:
+        return f"{title} has no compaction that could be undone: one was begun, and does not stand there"
     return (
         f"{title} has no compaction that could be undone: as far as the data folder knows, Lithify never compacted it"
     )
 
 
-def _is_away(compaction: DocumentCompaction, text: str) -> bool:
+def _is_away(compaction: DocumentCompaction, kept: Sequence[DocumentCompaction], text: str) -> bool:
     """Whether a text does not hold a compaction: it was undone, also by an editor itself, or never written. What was
     undone in an editor need not have been saved: the text is then still just what the compaction made of it."""
     if compaction.undone:
         return not _is_just_written(compaction, text)
-    return _is_taken_back(compaction, text) if compaction.certain else not _came_about(compaction, text)
+    if not compaction.certain:
+        return not _came_about(compaction, text)
+    inserted = _inserted(compaction)
+    alike = [one for one in kept if one is not compaction and not one.appended and _inserted(one) == inserted]
+    if _is_taken_back(compaction, text, is_alone=not alike):
+        return True
+    older = [one for one in kept[kept.index(compaction) + 1 :] if one in alike and one.certain and not one.undone]
+    is_followed = any(_is_taken_back(one, text, is_alone=False) for one in older)
+    return is_followed and not _is_just_written(compaction, text)
 
 
-def _is_taken_back(compaction: DocumentCompaction, text: str) -> bool:
-    """Whether somebody else took a compaction back: what it removed stands there again, and not what it inserted."""
+def _is_taken_back(compaction: DocumentCompaction, text: str, *, is_alone: bool) -> bool:
+    """Whether somebody else took a compaction back: what it removed stands there again. That may stand there twice, so
+    it has to be at its place, or what was inserted is nowhere. Where others inserted the same (not `is_alone`), that
+    says nothing, and any line of it is enough."""
     if compaction.appended:
         return any(len(text) <= change.offset for change in compaction.changes)
     removed = [change.removed for change in compaction.changes if change.removed]
-    return bool(removed) and all(one in text for one in removed) and not stands_in(compaction, text)
+    if not is_alone and any(line in text for line in _telling_lines(removed) - _telling_lines(_inserted(compaction))):
+        return True
+    stand_again = bool(removed) and all(one in text for one in removed)
+    return stand_again and (_stands_as_before(compaction, text) or not stands_in(compaction, text))
+
+
+def _telling_lines(texts: Iterable[str]) -> set[str]:
+    return {line for text in texts for line in text.splitlines() if len(line) >= TELLING_LENGTH}
+
+
+def _inserted(compaction: DocumentCompaction) -> list[str]:
+    return [change.inserted for change in compaction.changes]
+
+
+def _stands_as_before(compaction: DocumentCompaction, text: str) -> bool:
+    """Whether all that a compaction removed stands at its place in the text before it, counted from the front or from
+    the end: what was inserted may begin just as that does."""
+    grown = 0
+    places = []
+    for change in compaction.changes:
+        places.append((change.offset + grown, change.removed))
+        grown += len(change.removed) - len(change.inserted)
+    moved = len(text) - (compaction.length + grown)
+    return any(
+        all(place + shift >= 0 and text.startswith(removed, place + shift) for place, removed in places)
+        for shift in {0, moved}
+    )
+
+
+def _is_gone(compaction: DocumentCompaction, older: Sequence[DocumentCompaction], text: str) -> bool:
+    """Whether an appended compaction was cut off, and something else follows what had been appended before it."""
+    still_there = any(one.appended and stands_in(one, text) for one in older)
+    return compaction.appended and compaction.kept and still_there and not stands_in(compaction, text)
+
+
+def _is_attempt(
+    compaction: DocumentCompaction, newer: Sequence[DocumentCompaction], older: Sequence[DocumentCompaction]
+) -> bool:
+    """Whether a compaction that is not certain changed the same as another one, which then is the one that stands."""
+    others = [*newer, *(one for one in older if one.certain)]
+    return not compaction.certain and any(_same_change(compaction, one) for one in others)
+
+
+def _same_change(one: DocumentCompaction, other: DocumentCompaction) -> bool:
+    return [(it.removed, it.inserted) for it in one.changes] == [(it.removed, it.inserted) for it in other.changes]
 
 
 def _came_about(compaction: DocumentCompaction, text: str) -> bool:
-    """Whether a text holds what a compaction inserted, and not what it removed: a summary may say what another says."""
-    if not compaction.kept:
-        return True
+    """Whether a text holds what a compaction inserted, and not what it removed: a summary may say what another says.
+    Where nothing was kept nobody can tell, and nobody could undo it."""
     removed = [change.removed for change in compaction.changes if change.removed]
     return stands_in(compaction, text) and not (removed and all(one in text for one in removed))
 

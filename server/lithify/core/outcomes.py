@@ -44,13 +44,24 @@ RETRYABLE: frozenset[str] = frozenset(
 
 
 class LithifyError(Exception):
-    """A failure with the contract's type and one sentence that names the thing and the way out."""
+    """A failure with the contract's type and one sentence that names the thing and the way out.
 
-    def __init__(self, failure_type: FailureType, message: str, *, retryable: bool | None = None) -> None:
+    `may_have_written`: not all is as it was, or nobody knows whether it is; the sentence says so.
+    """
+
+    def __init__(
+        self,
+        failure_type: FailureType,
+        message: str,
+        *,
+        retryable: bool | None = None,
+        may_have_written: bool = False,
+    ) -> None:
         super().__init__(message)
         self.type: FailureType = failure_type
         self.message = message
         self.retryable = failure_type in RETRYABLE if retryable is None else retryable
+        self.may_have_written = may_have_written
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from lithify.core.outcomes import LithifyError
+from lithify.core.typed_edits import Span, Typed, moved
 from lithify.lsp.asking import ClientError, ClientRequests
 from lithify.lsp.documents import Documents, DocumentText, beside_the_loop, file_path
 from lithify.lsp.positions import Place, offset_of, places_of
 from lithify.lsp.unversioned_edits import Awaited, Outcome, awaited, newlines
+from lithify.transcripts.columns import piece
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.text_edits import TextEdit
-from lithify.workers.document_places import OpenText, title
+from lithify.workers.document_places import Made, NotMade, OpenText, title
 
 EDIT_SECONDS = 60.0
 """How long an editor may take for an edit; some ask their user first."""
 
 TOLD_SECONDS = 5.0
 """How long an editor that made an edit may take to tell of it; some collect changes first."""
+
+TIMES_ASKED = 8
+"""How often an editor is asked for an edit that its user forestalls by typing elsewhere."""
 
 _Ends: TypeAlias = tuple[Place, Place]
 
@@ -67,17 +74,35 @@ class EditorDesk:
                 "file is rewritten instead",
             )
 
-    async def edit(self, document: OpenText, edit: TextEdit, label: str) -> str | None:
-        """Has the editor change a document; None when it did, else why it did not. `label` names the action.
+    async def edit(
+        self, document: OpenText, edit: TextEdit, label: str, untouched: Sequence[Span] = ()
+    ) -> Made | NotMade:
+        """Has the editor change a document. `label` names the action.
 
+        What the user typed meanwhile is kept, and the edit made where the text that it replaces stands then, unless
+        that, or one of the spans of the document that are to be `untouched`, is no longer what it was.
         An editor that takes no versions may have made the edit in what its user had typed meanwhile: where it met other
         characters than was meant, that raises LithifyError `stale`.
         """
-        known = self._documents.find(document.uri)
-        if known is not document:
-            return "the document was changed or closed meanwhile"
-        if edit.start == edit.end and not edit.replacement:
-            return None  # Neovim puts a line behind the last one for an edit of nothing there
+        refused = NotMade("the document was changed or closed meanwhile", tried=False)
+        for _ in range(TIMES_ASKED):
+            known = self._documents.find(document.uri)
+            typed = None if known is None else known.typed_since(document)
+            if known is None or typed is None or any(moved(span, typed) is None for span in untouched):
+                break
+            if (there := _moved(edit, document.lines, known.lines, typed)) is None:
+                break
+            if edit.start == edit.end and not edit.replacement:
+                return Made(tuple(typed))  # Neovim puts a line behind the last one for an edit of nothing there
+            outcome = await self._asked(known, there, label)
+            if outcome is None:
+                return Made(tuple(typed))
+            refused = outcome
+            if self._documents.find(document.uri) is known or not refused.answered:
+                break
+        return refused
+
+    async def _asked(self, known: DocumentText, edit: TextEdit, label: str) -> NotMade | None:
         places = self._places(known.lines, edit)
         params = {"label": label, "edit": self._workspace_edit(known, edit, places)}
         with self._documents.following(known) as versions:
@@ -86,18 +111,19 @@ class EditorDesk:
                 await self._check_made(known, edit, places, versions)
         return refused
 
-    async def _refusal(self, params: dict[str, Any]) -> str | None:
+    async def _refusal(self, params: dict[str, Any]) -> NotMade | None:
         try:
             async with asyncio.timeout(EDIT_SECONDS):
                 answer = await self._asking.ask("workspace/applyEdit", params)
         except ClientError as error:
-            return f"the editor refused the edit ({error})"
+            return NotMade(f"the editor refused the edit ({error})")
         except TimeoutError:
-            return f"the editor did not say within {EDIT_SECONDS:.0f} seconds whether it made the edit"
+            told = f"the editor did not say within {EDIT_SECONDS:.0f} seconds whether it made the edit"
+            return NotMade(told, answered=False)
         if isinstance(answer, dict) and answer.get("applied") is True:
             return None
         reason = answer.get("failureReason") if isinstance(answer, dict) else None
-        return f"the editor did not make the edit ({reason})" if reason else "the editor did not make the edit"
+        return NotMade(f"the editor did not make the edit ({reason})" if reason else "the editor did not make the edit")
 
     async def _check_made(
         self, document: DocumentText, edit: TextEdit, places: _Ends, versions: asyncio.Queue[DocumentText]
@@ -147,3 +173,16 @@ class EditorDesk:
             return {"changes": {document.uri: edits}}
         identifier = {"uri": document.uri, "version": document.version}
         return {"documentChanges": [{"textDocument": identifier, "edits": edits}]}
+
+
+def _moved(edit: TextEdit, before: Lines, after: Lines, typed: Sequence[Typed]) -> TextEdit | None:
+    """An edit of a text in the text that typing made of it; None where it would replace other characters there, or an
+    editor has no position at one of its ends."""
+    if not typed:
+        return edit
+    place = moved((edit.start, edit.end), typed)
+    if place is None or piece(after, *place) != piece(before, edit.start, edit.end):
+        return None
+    if any(offset > after.bounds(after.line_of(offset))[1] for offset in place):
+        return None
+    return replace(edit, start=place[0], end=place[1])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,11 +20,13 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types
 
 from lithify.core.outcomes import LithifyError
+from lithify.core.typed_edits import Typed
 from lithify.lsp import document_wire as wire
 from lithify.lsp.positions import Encoding, offset_of
 from lithify.storage.projects import path_of
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.reading import Reading, read_again
+from lithify.transcripts.text_edits import smallest_edit
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +37,9 @@ taken."""
 MOST_SHOWN = 10_000
 """Messages of one document that are shown one by one: the last ones. An answer with more of them would hold up all
 other messages for as long as it takes to write it, and the editor for longer."""
+
+MOST_TYPED = 10_000
+"""Versions of one document of which it is remembered what the user typed in them."""
 
 T = TypeVar("T")
 
@@ -58,6 +65,8 @@ class DocumentText:
         self._format_of = format_of
         self._history: _History = _History(self) if before is None else before._history
         self._age: int = 0 if before is None else before._age + 1
+        self.read_only: tuple[Reading, str | None] | None = None
+        """A reading of it, and why it can only be read as that, once that was found (`ReadOnlyReasons.reason`)."""
 
     @property
     def text(self) -> str:
@@ -79,11 +88,24 @@ class DocumentText:
                 history.running = asyncio.ensure_future(history.newest._read(read_as))
             await asyncio.shield(history.running)
 
-    def edited(self, version: int, lines: Lines) -> DocumentText:
-        """The next version."""
+    def edited(self, version: int, lines: Lines, typed: Sequence[Typed] | None) -> DocumentText:
+        """The next version. `typed`: what was typed for it, in its order; None where only the whole text was told."""
         after = DocumentText(self.uri, version, lines, self._format_of, self)
         self._history.newest = after
+        self._history.typed.append(typed)
         return after
+
+    def typed_since(self, before: object) -> list[Typed] | None:
+        """What was typed between an earlier version and this, the newest one; None where it is none of the same
+        document, or that was closed since."""
+        if not isinstance(before, DocumentText) or before._history is not self._history:
+            return None
+        told = self._history.typed
+        newest = [told[-number] for number in range(min(self._age - before._age, len(told)), 0, -1)]
+        if len(newest) == self._age - before._age and None not in newest:
+            return [one for typed in newest if typed is not None for one in typed]
+        whole = smallest_edit(before.text, self.text)
+        return [Typed(whole.start, whole.end, len(whole.replacement))]
 
     async def _read(self, read_as: str | None) -> None:
         known, name = self._history.done, name_of(self.uri)
@@ -102,11 +124,12 @@ class _Done:
 
 
 class _History:
-    """What the versions of one document share: the newest of them, the last one that was read, which is the one that a
-    later one takes over from, and the reading that goes on."""
+    """What the versions of one document share: the newest of them, what was typed for each of the last ones, the last
+    one that was read, which is the one that a later one takes over from, and the reading that goes on."""
 
     def __init__(self, newest: DocumentText) -> None:
         self.newest = newest
+        self.typed: deque[Sequence[Typed] | None] = deque(maxlen=MOST_TYPED)
         self.done: _Done | None = None
         self.running: asyncio.Future[None] | None = None
 
@@ -126,10 +149,11 @@ class Documents:
         self.encoding = types.PositionEncodingKind(encoding).value
 
     def find(self, uri: str) -> DocumentText | None:
-        """The newest text of an open document; file URIs that spell one path in different ways mean the same."""
+        """The newest text of an open document; file URIs that spell one path in different ways mean the same, and so do
+        links to one file."""
         found = self._open.get(uri)
-        if found is None and (path := file_path(uri)) is not None:
-            return next((one for one in self._open.values() if file_path(one.uri) == path), None)
+        if found is None and (path := _real_path(uri)) is not None:
+            return next((one for one in self._open.values() if _real_path(one.uri) == path), None)
         return found
 
     def open(self, uri: str, version: int, text: str) -> None:
@@ -142,10 +166,16 @@ class Documents:
         if known is None:
             logger.warning("A change came for a document that is not open")
             return
-        lines = known.lines
+        lines, typed = known.lines, list[Typed]()
         for change in changes:
-            lines = self._changed(lines, change)
-        newest = self._open[uri] = known.edited(version, lines)
+            if change.range is None:
+                lines = Lines(change.text)
+                continue
+            start, end = offsets_of(lines, change.range, self.encoding)
+            lines = lines.edited(start, end, change.text)
+            typed.append(Typed(start, end, len(change.text)))
+        is_told = all(change.range is not None for change in changes)
+        newest = self._open[uri] = known.edited(version, lines, typed if is_told else None)
         for followed, versions in self._followed:
             if followed == uri:
                 versions.put_nowait(newest)
@@ -163,12 +193,6 @@ class Documents:
     def close(self, uri: str) -> None:
         """A document was closed."""
         self._open.pop(uri, None)
-
-    def _changed(self, lines: Lines, change: wire.ContentChange) -> Lines:
-        if change.range is None:
-            return Lines(change.text)
-        start, end = offsets_of(lines, change.range, self.encoding)
-        return lines.edited(start, end, change.text)
 
 
 def offsets_of(lines: Lines, place: wire.Range, encoding: Encoding) -> tuple[int, int]:
@@ -195,3 +219,12 @@ def file_path(uri: str) -> str | None:
         return path_of(uri)
     except LithifyError:
         return None
+
+
+def _real_path(uri: str) -> str | None:
+    """The path of a `file:` URI with its links followed, None for any other."""
+    path = file_path(uri)
+    try:
+        return None if path is None else os.path.realpath(path)
+    except ValueError:  # no path can be spelled so
+        return path

@@ -67,7 +67,9 @@ class LithifyServer(LanguageServer):
             self.documents, lambda: self.parts.storage.run, lambda: self.settings.conversation
         )
         self.read_only = ReadOnlyReasons(
-            self.protocol.tell, lambda: self.capability("textDocument", "publishDiagnostics") is not None
+            self.protocol.tell,
+            lambda: self.capability("textDocument", "publishDiagnostics") is not None,
+            lambda found: self.parts.document_compactor.read_only_reason(found),  # noqa: PLW0108 - there are no parts yet
         )
         self.instructions = Instructions(self.protocol.asking, lambda: self.client)
         self.initialized = asyncio.Event()

@@ -16,22 +16,24 @@ from lithify.core.messages import (
     text_of,
     tool_calls,
 )
-from lithify.transcripts.model import Transcript
 from lithify.transcripts.outline import Outline
 
 
-def about_transcript(uri: str, transcript: Transcript) -> dict[str, Any]:
-    """What is known of a transcript that is no session of an agent."""
-    about = {"uri": uri, "live": None, "writable": transcript.writable, "reason": transcript.read_only_reason}
+def about_transcript(uri: str, reason: str | None) -> dict[str, Any]:
+    """What is known of a transcript that is no session of an agent. `reason`: why it can only be read, if so."""
+    about = {"uri": uri, "live": None, "writable": reason is None, "reason": reason}
     return {key: value for key, value in about.items() if value is not None or key == "live"}
 
 
-def shown_conversation(outline: Outline, *, exact: bool) -> dict[str, Any]:
-    """The messages that the tool itself would send, and what it would not."""
+def shown_conversation(outline: Outline, *, exact: bool, writable: bool) -> dict[str, Any]:
+    """The messages that the tool itself would send, and what it would not. `writable`: whether it can be compacted."""
     conversation = outline.conversation
     return {
         "tokens": outline.all_tokens,
-        "messages": [_message(outline, index, message, exact=exact) for index, message in enumerate(conversation)],
+        "messages": [
+            _message(outline, index, message, compactable=writable and outline.up_to(index, exact=exact) is not None)
+            for index, message in enumerate(conversation)
+        ],
         "folds": [{"title": fold.title, "messages": fold.messages} for fold in outline.transcript.folds],
     }
 
@@ -41,7 +43,7 @@ def document_compaction(kept: DocumentCompaction) -> dict[str, Any]:
     return {"compactionId": kept.compaction_id, "at": kept.at, "undone": kept.undone}
 
 
-def _message(outline: Outline, index: int, message: Message, *, exact: bool) -> dict[str, Any]:
+def _message(outline: Outline, index: int, message: Message, *, compactable: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "role": role_of(message) or "message",
         "text": text_of(message) or result_text(message),
@@ -51,7 +53,7 @@ def _message(outline: Outline, index: int, message: Message, *, exact: bool) -> 
         ],
         "answers": answered_calls(message),
         "tokens": outline.tokens(index),
-        "compactable": outline.up_to(index, exact=exact) is not None,
+        "compactable": compactable,
     }
     thought, media = _thought(message), _media(message)
     extras = {"thought": thought, "media": media, "summary": OUTPUT_PREFIX in shown["text"][: len(OUTPUT_PREFIX) + 1]}

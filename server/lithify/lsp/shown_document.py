@@ -45,7 +45,8 @@ class Compactions(Protocol):
 
 
 class Nothing:
-    """The compactions of a conversation for which compaction is off, or whose text is not up to date."""
+    """The compactions of a conversation for which compaction is off, which can only be read, or whose text is not up to
+    date."""
 
     def up_to(self, index: int, line: int) -> Offered | None:  # noqa: ARG002
         """None."""
@@ -69,6 +70,8 @@ class ShownDocument:
     outline: Outline
     encoding: Encoding
     compactions: Compactions
+    read_only: str | None = None
+    """Why it can only be read, in a sentence or two; None where it can be compacted."""
 
     @property
     def messages(self) -> Sequence[TranscriptMessage]:
@@ -135,17 +138,19 @@ async def shown(server: LithifyServer, uri: str, *, as_asked: bool = False) -> S
     if asked is None:
         return None
     document, reading = await asked.read()
-    is_newest = server.documents.find(uri) is document
     if as_asked and document is not asked:
         return None
+    reason = None if reading is None else await server.read_only.reason(document, reading)
+    is_newest = server.documents.find(uri) is document
     if reading is None:
         if is_newest:
             server.read_only.forget(uri)
         return None
     settings, outline = server.settings.conversation, reading.outline
     on = compaction_enabled(settings.compaction.model_dump(by_alias=True))
-    compactions = DocumentCompactions(uri, document.lines, outline, settings) if on else Nothing()
-    found = ShownDocument(uri, document.lines, outline, server.documents.encoding, compactions)
+    offers = on and reason is None
+    compactions = DocumentCompactions(uri, document.lines, outline, settings) if offers else Nothing()
+    found = ShownDocument(uri, document.lines, outline, server.documents.encoding, compactions, reason)
     if is_newest:
         server.read_only.look(found)
     return found

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from lithify.core.typed_edits import lies_apart
 from lithify.transcripts.text_edits import TextEdit, smallest_edit
 
 Outcome: TypeAlias = Literal["made", "spoilt"]
@@ -43,12 +44,13 @@ class Awaited:
         if (moved := self._moved(typed)) is not None:
             return moved
         start = len(self.front)
-        is_elsewhere = _lies_apart(smallest_edit(meant, after), start, start + len(self.inserted))
+        told = smallest_edit(meant, after)
+        is_elsewhere = lies_apart(told.start, told.end, (start, start + len(self.inserted)))
         return "made" if is_elsewhere else "spoilt"
 
     def _moved(self, typed: TextEdit) -> Awaited | None:
         start, end = len(self.front), len(self.front) + len(self.removed)
-        if not _lies_apart(typed, start, end):
+        if not lies_apart(typed.start, typed.end, (start, end)):
             return None
         if typed.end <= start:
             return Awaited(_edited(self.front, typed), self.removed, self.inserted, self.behind)
@@ -65,13 +67,6 @@ def awaited(text: str, edit: TextEdit) -> Awaited:
 def newlines(text: str) -> str:
     """A text with newlines as its line endings."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def _lies_apart(edit: TextEdit, start: int, end: int) -> bool:
-    """Whether an edit changes nothing in [start, end); beside an empty range it cannot be told from one in it."""
-    if start == end:
-        return edit.end < start or edit.start > end
-    return edit.end <= start or edit.start >= end
 
 
 def _edited(text: str, edit: TextEdit) -> str:

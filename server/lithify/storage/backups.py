@@ -1,9 +1,9 @@
 """Backups of files that Lithify only appends to, and the lock that keeps two of it from writing one file at once. They
 lie in its own data folder: beside the file, its agent might take one for another session.
 
-`backups/<digest of the path>/<id of the compaction>.<name of the file>`, readable by the user alone, and
-`locks/<digest of the path>.lock`. Beside that, `<digest of the path>.written` tells the time and size of the file as
-Lithify wrote it last.
+`backups/<digest of the path>/<id of the compaction>.<name of the file>` (for a very long name its digest), readable by
+the user alone, and `locks/<digest of the path>.lock`. Beside that, `<digest of the path>.written` tells the time and
+size of the file as Lithify wrote it last.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from lithify.storage.unfinished import Unfinished
 MOST_BACKUPS = 8
 """How many are kept of each file; the oldest go. A later one holds what an earlier one does, since the file grows."""
 
+LONGEST_NAME_BYTES = 180
+"""The longest name of a file that is a part of its backup's name, which has 255 bytes at most on usual systems."""
+
 FOLDER = "backups"
 LOCKS_FOLDER = "locks"
 
@@ -37,7 +40,7 @@ class Backups:
 
     def place(self, path: Path, backup_id: str) -> Path:
         """Where the backup of that id lies, if it was made."""
-        return self._of(path) / f"{backup_id}.{path.name}"
+        return self._of(path) / f"{backup_id}.{_short_name(path)}"
 
     def lock(self, path: Path) -> FileLock:
         """The lock of a file, which whoever writes it holds."""
@@ -89,6 +92,13 @@ class Backups:
     def _of(self, path: Path) -> Path:
         digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:32]
         return self._folder / digest
+
+
+def _short_name(path: Path) -> str:
+    """The name of a file; a digest stands for one that leaves no room for an id in front of it."""
+    if len(os.fsencode(path.name)) <= LONGEST_NAME_BYTES:
+        return path.name
+    return f"{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]}{path.suffix[:8]}"
 
 
 def _stamp(status: os.stat_result) -> str:

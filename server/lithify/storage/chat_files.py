@@ -13,13 +13,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
-from lithify.core.file_writes import FileCut, FileWrite, Held, InUse, Written
-from lithify.storage import appending
+from lithify.core.file_writes import FileCut, FileWrite, Held, InUse, NotAsItWas, Written
+from lithify.storage import appending, foreign_files, system
 from lithify.storage.appending import CHANGED
 from lithify.storage.atomic import file_beside, replace_with_backup
 from lithify.storage.backup_names import next_backup, next_rotation
 from lithify.storage.backups import MOST_BACKUPS, Backups
-from lithify.storage.paths import require_file
 from lithify.storage.system import sync_folder
 
 logger = logging.getLogger(__name__)
@@ -58,8 +57,7 @@ class ChatFiles:
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises OSError; ValueError for what no path can be."""
-        require_file(Path(path))
-        return Path(path).read_bytes()
+        return foreign_files.read(Path(path))
 
     def real(self, path: str) -> str:
         """The path with its links followed, whether something lies there or not."""
@@ -90,7 +88,7 @@ class ChatFiles:
         with self._free(real, format_name, ours) as reason:
             if reason is not None:
                 return Held(reason)
-            if real.read_bytes() != before:
+            if system.read(real) != before:
                 return CHANGED
             backup = next_rotation(real) if rotates else next_backup(real)
             self._begin_rewrite(real, None if rotates else backup, before)
@@ -108,7 +106,7 @@ class ChatFiles:
         """Bytes put behind a file that holds `before`, all of them in one write, or none.
 
         What it holds is kept first, under `backup_id`; None keeps nothing. `Changed` where the file grew meanwhile.
-        Raises OSError; then the file is as it was, or the error says that it is not.
+        Raises OSError; then the file is as it was. Raises NotAsItWas where it is not; then its backup stays.
         """
         real = Path(path).resolve(strict=True)
         with self._alone(real) as reason:
@@ -116,7 +114,7 @@ class ChatFiles:
                 return Held(reason)
             place = None if backup_id is None else self._kept(real, before, backup_id)
             with self._guard(str(real), format_name, self._backups.wrote_last(real)) as reason:
-                done = reason is None and appending.append(real, before, addition)
+                done = reason is None and _appended(real, before, addition, place)
             if done:
                 self._note_write(real, len(before) + len(addition))
             if backup_id is not None:
@@ -137,8 +135,7 @@ class ChatFiles:
             return done
 
     def _begin_rewrite(self, real: Path, backup: Path | None, before: bytes) -> None:
-        """What is done before: what killed processes have left goes, and a backup is noted that is to lie beside it."""
-        self._backups.unfinished.sweep()
+        """What is done before: a backup is noted that is to lie beside it."""
         if backup is not None:
             try:
                 self._backups.beside(real).note(backup, before)
@@ -190,10 +187,12 @@ class ChatFiles:
 
     @contextmanager
     def _alone(self, real: Path) -> Iterator[str | None]:
-        """Keeps every other Lithify off a file; the reason where one is still writing it after a while.
+        """Keeps every other Lithify off a file that is to be written; the reason where one is still writing it after a
+        while. What killed processes have left, beside whatever file, goes first.
 
         Where the data folder takes no lock there is nobody to be kept off: whoever shares it could not take one either.
         """
+        self._backups.unfinished.sweep()
         lock = self._backups.lock(real)
         try:
             taken = lock.try_acquire(lock.wait_seconds)
@@ -206,14 +205,23 @@ class ChatFiles:
             lock.close()
 
 
+def _appended(real: Path, before: bytes, addition: bytes, backup: str | None) -> bool:
+    """`appending.append`, of which an error names the backup."""
+    try:
+        return appending.append(real, before, addition)
+    except NotAsItWas as error:
+        kept = "of what it held before there is no backup" if backup is None else f"what it held before is in {backup}"
+        raise NotAsItWas(f"{error.told}; {kept}") from error
+
+
 def _is_all(backup: Path, before: bytes) -> bool:
     """Whether a backup holds just that; else somebody wrote into the file before it made way for the new one."""
-    return backup.read_bytes() == before
+    return system.read(backup) == before
 
 
 def _put_back(backup: Path, real: Path, after: bytes) -> bool:
     """The file that made way in its place again, and not the new one, if nobody has written that yet; whether so."""
-    if real.read_bytes() != after:
+    if system.read(real) != after:
         return False
     os.replace(backup, real)
     sync_folder(real.parent)

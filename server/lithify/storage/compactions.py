@@ -9,6 +9,7 @@ import json
 import sqlite3
 
 from lithify.core import tool_groups
+from lithify.core.brief import brief
 from lithify.core.conversation import Range, kept_in_front
 from lithify.core.events import same_json, storable_json
 from lithify.core.messages import Message
@@ -115,8 +116,8 @@ class CompactionStore:
         if late and not new.exact:
             raise LithifyError(
                 "stale",
-                f"the result of tool call {late[0].call_id or '(without id)'} came in while the summary of its call "
-                "was made; nothing was written, compact again",
+                f"the result of tool call {brief(late[0].call_id) or '(without id)'} came in while the summary of "
+                "its call was made; nothing was written, compact again",
             )
 
     def _keep(self, session_id: str, new: NewCompaction, first: int) -> None:

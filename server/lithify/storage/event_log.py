@@ -79,6 +79,10 @@ class EventLog:
                 if staged is not None:
                     staged.update(fed)
 
+    def known(self, event_ids: Sequence[str]) -> set[str]:
+        """Those of the events that are in the log already, and would be duplicates."""
+        return set(self._rows.known(event_ids))
+
     def feed(self, project_id: str, ceiling_bytes: int) -> None:
         """Stages waiting events of a project as far as there is room; those first whose lines somebody took away.
 

@@ -4,14 +4,15 @@ into it between a look and a cut. Only Linux has it, on most of its file systems
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-GLANCES = 3
-GLANCE_SECONDS = 0.05
+GLANCES = 41
+GLANCE_SECONDS = 0.005
 """How often and how long one waits for others who have the file open: they may just be reading it."""
 
 _IN_USE = (errno.EAGAIN, errno.EBUSY)
@@ -57,6 +58,10 @@ if sys.platform == "linux":
     def _release(descriptor: int) -> None:
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
+    def write_from_here_on(descriptor: int) -> None:
+        """Lets what is written into a file that was opened to append stand where it is put. Raises OSError."""
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) & ~os.O_APPEND)
+
 else:
 
     def _tried(descriptor: int) -> bool | None:  # noqa: ARG001 - there are no leases
@@ -65,3 +70,7 @@ else:
 
     def _release(descriptor: int) -> None:
         """Nothing is ever taken."""
+
+    def write_from_here_on(descriptor: int) -> None:  # noqa: ARG001 - nobody has sole use of a file
+        """Cannot be done. Raises OSError."""
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lithify.core.agent_sessions import in_agent
-from lithify.core.file_writes import FileWrite
+from lithify.core.file_writes import FileWrite, Held
 from lithify.storage.agent_sessions import catalogue, guards
-from lithify.storage.agent_sessions.opencode_sessions import OpencodeSessions
+from lithify.storage.agent_sessions.opencode_sessions import OpencodeSessions, named_file
 from lithify.storage.agent_sessions.restoring import restored
 from lithify.storage.backups import Backups
 from lithify.storage.chat_files import ChatFiles, Guard
+from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import Stamp
 
 
@@ -39,10 +40,10 @@ class SessionFiles(ChatFiles):
         """Why a session must not be written now; None where it may be. A running opencode takes up what is imported."""
         return None if in_agent(path) else super().held(path, format_name)
 
-    def unseen(self, path: str, text: str, format_name: str) -> str | None:
+    def unseen(self, path: str, lines: Lines, format_name: str) -> str | None:
         """Why a file that holds this text can only be read: a version of its agent wrote it that Lithify was not seen
         with. None where it may be written."""
-        return catalogue.unseen_version(path, text, format_name, self._environment)
+        return catalogue.unseen_version(path, lines, format_name, self._environment)
 
     def backup(self, path: str, backup_id: str) -> str | None:
         """Where the backup of that id lies; None where there is none, or no longer."""
@@ -53,17 +54,17 @@ class SessionFiles(ChatFiles):
 
     def add(self, path: str, before: bytes, after: bytes, *, backup_id: str | None) -> FileWrite:
         """Has the agent of a session in a database take up what `after` holds more than `before`. Raises OSError."""
-        return self._opencode.add(path, before, after, backup_id)
+        with self._alone(named_file(path)) as reason:
+            return self._opencode.add(path, before, after, backup_id) if reason is None else Held(reason)
 
     def restore(self, path: str, data: bytes, format_name: str, stamp: Stamp) -> str | None:
         """A new session that holds what a session once held; its URI. It is named by the `stamp`: with the same one it
         is the same session, as it is by then. None where that cannot be done safely. Raises OSError."""
-        if in_agent(path):
-            return self._opencode.restore(path, data, stamp)
-        real = os.path.realpath(path)
-        with self._alone(Path(real)) as reason:
+        real = path if in_agent(path) else os.path.realpath(path)
+        with self._alone(named_file(path) if in_agent(path) else Path(real)) as reason:
             if reason is not None:
                 raise BlockingIOError(errno.EAGAIN, reason)
-            self._backups.unfinished.sweep()
+            if in_agent(path):
+                return self._opencode.restore(path, data, stamp)
             made = restored(real, data, format_name, self._environment, stamp.new_uuid(), self._backups.unfinished)
         return None if made is None else made.as_uri()

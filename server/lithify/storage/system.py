@@ -7,6 +7,7 @@ cut may undo it as a whole, which is healed like a rewrite that never came. It i
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import secrets
@@ -107,10 +108,14 @@ def open_folder(folder: Path) -> int:
     return os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
 
 
-def read(path: Path) -> bytes:
-    """All bytes of a regular file."""
-    with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
-        return file.read()
+def read(path: Path, most: int = -1) -> bytes:
+    """The first bytes of a regular file; all of them by default. Never waits: what poses as a file and has nothing to
+    read now, as some of what lies in `/proc` does, raises BlockingIOError."""
+    with os.fdopen(open_private(path, os.O_RDONLY), "rb", buffering=0) as file:
+        data = file.read(most)
+    if data is None:
+        raise BlockingIOError(errno.EAGAIN, "it has nothing to read now, so it is no file", str(path))
+    return data
 
 
 def read_open(descriptor: int) -> bytes:

@@ -63,7 +63,7 @@ class Unfinished:
         told in the log."""
         try:
             names = {found[1] for name in os.listdir(self._folder) if (found := _NOTE.fullmatch(name))}
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
             logger.warning("What killed processes have left cannot be looked for: %s", error)

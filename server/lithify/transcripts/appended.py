@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lithify.core.brief import brief
 from lithify.transcripts.json_text import line_ending
 
 _BROKEN = ("cut off", "not JSON")
@@ -26,8 +27,8 @@ def newer_version(tool: str, version: str, newest: tuple[int, int]) -> str:
     """Why what a version of a tool wrote can only be read."""
     known = ".".join(map(str, newest))
     return (
-        f"It was written by {tool} {version}; what is known ends at {known}.x, so it can only be read: compact it in "
-        f"{tool} itself (/compact), or use a Lithify that knows this version."
+        f"It was written by {tool} {brief(version)}; what is known ends at {known}.x, so it can only be read: compact "
+        f"it in {tool} itself (/compact), or use a Lithify that knows this version."
     )
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lithify.core.bare_messages import bare
+from lithify.core.brief import brief
 from lithify.core.messages import Message, answered_calls, counted_bytes, tool_calls
 from lithify.transcripts.appended import is_beyond_us
 from lithify.transcripts.model import Problem
@@ -197,12 +198,12 @@ def faults_between(found: Records) -> Iterator[Problem]:
         if parent == record.key:
             yield Problem(record.line, "the record names itself as its parent")
         elif parent is not None and parent not in found.main and parent not in found.sidechains:
-            yield Problem(record.line, f"the parent {parent!r} is not in the file")
+            yield Problem(record.line, f"the parent {brief(parent)!r} is not in the file")
         for call in record.results:
             if call not in calls:
-                yield Problem(record.line, f"a result of the call {call!r}, which is not in the file")
+                yield Problem(record.line, f"a result of the call {brief(call)!r}, which is not in the file")
     if found.leaf is not None and found.leaf[1] not in found.main:
-        yield Problem(found.leaf[0], f"the last message {found.leaf[1]!r} is not in the file")
+        yield Problem(found.leaf[0], f"the last message {brief(found.leaf[1])!r} is not in the file")
 
 
 @dataclass(frozen=True, slots=True)

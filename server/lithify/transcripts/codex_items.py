@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from lithify.core.bare_messages import bare
+from lithify.core.brief import brief
 from lithify.core.messages import Message, compact_json, counted_bytes, text_parts, utf8_length
 
 Item: TypeAlias = dict[str, Any]
@@ -127,7 +128,7 @@ def wrong_with(item: Any) -> str | None:
     if not isinstance(kind, str):
         return "not an item: no object with a type"
     if kind not in _NEEDED:
-        return f"not an item that is known: its type is `{kind}`"
+        return f"not an item that is known: its type is `{brief(kind)}`"
     for key, wanted in _NEEDED[kind].items():
         if not isinstance(item.get(key), wanted):
             return f"not an item that Codex reads: a {kind} without a proper `{key}`"

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from lithify.core.brief import brief
 from lithify.core.messages import Message, text_parts
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts.appended import is_beyond_us, with_record
@@ -132,7 +133,7 @@ class _Reading:
         self.held[placed.record["id"]] = placed
         kind = placed.record.get("type")
         if not (isinstance(kind, str) and kind in KINDS):
-            self.doubts.append(Fault(placed.start, f"holds a message of the type `{kind}`, {_UNKNOWN}"))
+            self.doubts.append(Fault(placed.start, f"holds a message of the type `{brief(kind)}`, {_UNKNOWN}"))
 
     def _hold_all(self, start: int, *path: str) -> None:
         """The messages of a list within the record that begins at `start`."""
@@ -165,7 +166,7 @@ class _Reading:
         if is_beyond_us(line.fault):
             self.doubts.append(Fault(line.start, f"is {line.fault}"))
         elif unknown := next((key for key in record if key.startswith("$")), None):
-            self.doubts.append(Fault(line.start, f"is a `{unknown}`, {_UNKNOWN}"))
+            self.doubts.append(Fault(line.start, f"is a `{brief(unknown)}`, {_UNKNOWN}"))
 
 
 def _read(text: str) -> _Reading:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from lithify.core.brief import brief
 from lithify.core.messages import Message, text_of
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts.appended import is_beyond_us, with_record
@@ -211,7 +212,7 @@ def _wrong_with(kind: str, record: dict[str, Any]) -> str | None:
         told = isinstance(record.get("summary"), str | dict) or isinstance(record.get("contextSummary"), str)
         sound = count is not None and told and _is_count(record.get("keptUserMessageCount"))
         return None if sound else "not a compaction of kimi-code"
-    return None if kind in ("context.undo", "context.clear") else f"not a record that is known: {kind}"
+    return None if kind in ("context.undo", "context.clear") else f"not a record that is known: {brief(kind)}"
 
 
 def _is_count(value: Any) -> bool:

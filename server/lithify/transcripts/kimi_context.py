@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from lithify.core.bare_messages import bare
+from lithify.core.brief import brief
 from lithify.core.conversation import Range, with_summary
 from lithify.core.messages import Message, counted_bytes, estimate_tokens, role_of
 from lithify.transcripts.json_lines import first_objects, json_lines, json_of, lines_between
@@ -134,7 +135,7 @@ def _wrong_with(value: Any, fault: str | None) -> str | None:
     role = role_of(value) if isinstance(value, dict) else ""
     if role in _RECORDS:
         return f"not a record: {role} without a proper `{_RECORDS[role][0]}`"
-    return f"not a message: kimi-cli knows no role `{role}`" if role else "not a message: no object with a role"
+    return f"not a message: kimi-cli knows no role `{brief(role)}`" if role else "not a message: no object with a role"
 
 
 def _wrong_with_message(message: Message) -> str | None:

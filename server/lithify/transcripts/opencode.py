@@ -7,6 +7,7 @@ it is; imported, the session has the same id. Source: opencode 1.18, as measured
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from datetime import datetime
 from itertools import islice, pairwise
 from typing import Any
 
+from lithify.core.brief import brief
 from lithify.core.messages import Message, text_of
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts.chat_messages import mapped, string
@@ -70,9 +72,26 @@ def write(text: str, transcript: Transcript, start: int, end: int, summary: Mess
             "invalid_range", "opencode cannot keep these messages without the summary before them: keep fewer, or none"
         )
     *_, last = export.elements
-    spelled = [spelled_like(text, last.start, last.end, one) for one in made]
+    spelled = [_spelled(text, last, one) for one in made]
     between = _between(text, export.elements)
     return text[: last.end] + "".join(between + one for one in spelled) + text[last.end :]
+
+
+def canonical(text: str) -> str:
+    """The export with the messages of its compactions spelled as `write` spells them, in whatever order opencode has
+    their keys. So a compaction stands there as it was written; all else stays."""
+    pieces, end = [], 0
+    for one in _read(text).elements:
+        said = spoken(one)
+        if said is not None and (said.compaction is not None or said.summarises is not None):
+            pieces += [text[end : one.start], _spelled(text, one, mapped(one.value))]
+            end = one.end
+    return "".join([*pieces, text[end:]])
+
+
+def sent_keys(text: str) -> list[str]:
+    """The ids of the messages that opencode would send, in that order; those of a compaction come first."""
+    return [one.key for one in effective(_read(text).standing)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +130,7 @@ def _reason(text: str, export: _Export) -> str | None:
         (first, *_) = problems_of(text, export.faults)
         return f"Line {first.line + 1} is {first.message}: export the session anew, then compact it."
     if not version.startswith(f"{NEWEST_VERSION}."):
-        wrote = f"opencode {version or '(of no version)'} wrote it"
+        wrote = f"opencode {brief(version) or '(of no version)'} wrote it"
         return (
             f"{wrote}, and only {NEWEST_VERSION}.x was seen with Lithify, so it can only be read: compact it in "
             "opencode itself (/compact), or use a Lithify that knows this version."
@@ -198,6 +217,12 @@ def _path(export: _Export) -> dict[str, Any]:
     paths = (mapped(one.info.get("path")) for one in reversed(export.standing))
     directory = string(export.session.get("directory"))
     return next((path for path in paths if path), {"cwd": directory, "root": directory})
+
+
+def _spelled(text: str, like: Element, message: dict[str, Any]) -> str:
+    """A message of a compaction, spelled like an element of the array, with its keys in an order of their own."""
+    ordered = json.loads(json.dumps(message, sort_keys=True))
+    return spelled_like(text, like.start, like.end, ordered, escape=False)
 
 
 def _between(text: str, found: Sequence[Element]) -> str:

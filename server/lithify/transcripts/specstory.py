@@ -18,7 +18,6 @@ from itertools import pairwise, zip_longest
 from lithify.core.kimi import OUTPUT_PREFIX
 from lithify.core.messages import Message, text_parts
 from lithify.transcripts.columns import Change, MessageColumns, Renewed, piece, renewed
-from lithify.transcripts.json_text import line_ending
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import LOOKED_AT_CHARACTERS, Stamp, Transcript, TranscriptMessage, replaced_messages
 from lithify.transcripts.specstory_turns import Turn, Turns, end_of_turn, leaves_turns_alone, read
@@ -32,6 +31,8 @@ _MESSAGE_ID = re.compile(r"\A<!-- message-id: [^\n]*-->\n*")
 _THINK = re.compile(r"^<think>(?:<details>)?(?:<summary>[^<\r\n]*</summary>)?", re.MULTILINE)
 _END_OF_THINK = "</think>"
 _LINE_ENDING = re.compile(r"\r\n|\r")
+_ENDING = re.compile(r"\r?\n")
+"""What ends the line of a heading: a carriage return alone does not."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = " \t\n"
 
@@ -121,7 +122,8 @@ def write(text: str, transcript: Transcript, start: int, end: int, summary: Mess
     """The chat with a turn of the user in place of the range; heads of sessions between its turns follow it."""
     leaving = replaced_messages(transcript, start, end)
     first, last = leaving[0], leaving[-1]
-    ending = line_ending(text, first.start)
+    found = _ENDING.search(text, first.start) or _ENDING.search(text)
+    ending = found.group() if found else "\n"
     head, tail = text[: first.start], text[last.end :]
     said = _escaped("\n\n".join(text_parts(summary)), fences=read(head).is_open).replace("\n", ending)
     turn = _heading(text, transcript, stamp) + ending * 2 + said

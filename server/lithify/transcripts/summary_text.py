@@ -14,13 +14,15 @@ _SPACE_AFTER_COLON = re.compile(r"\{\s*\"(?:[^\"\\]|\\.)*\"\s*:\s")
 _INDENTATION = re.compile(r"[ \t]*")
 
 
-def spelled_like(text: str, start: int, end: int, summary: Message) -> str:
+def spelled_like(text: str, start: int, end: int, summary: Message, *, escape: bool | None = None) -> str:
     """The summary as JSON, spelled like the message at [start, end): its indentation, its spaces, its line ending.
 
-    Characters outside of ASCII are escaped when the text holds none and escapes some.
+    `escape`: whether characters outside of ASCII are escaped. By default they are when the text holds none and escapes
+    some.
     """
-    ascii_only = text.isascii() if not skip_mark(text) else text[1:].isascii()
-    escape = ascii_only and "\\u" in text
+    if escape is None:
+        ascii_only = text.isascii() if not skip_mark(text) else text[1:].isascii()
+        escape = ascii_only and "\\u" in text
     pretty = _FIRST_KEY_ON_ITS_OWN_LINE.match(text, start, end)
     if pretty is None:
         return one_line(summary, spaced=is_spaced(text, start, end), escape=escape)

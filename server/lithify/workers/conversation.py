@@ -12,6 +12,7 @@ from typing import Literal
 
 from lithify.core import folding, kimi
 from lithify.core.agents import CompactionOptions
+from lithify.core.brief import brief
 from lithify.core.compaction_results import Preview, Stats, Summarised
 from lithify.core.conversation import InvalidRange, Noop, Plan, plan_compaction, plan_up_to, with_summary
 from lithify.core.messages import Message, counted_bytes, estimate_tokens, has_media, utf8_length
@@ -303,15 +304,16 @@ def _range_warnings(messages: Sequence[Message], planned: Plan) -> list[Notice]:
         found.append(
             Notice(
                 f"orphaned_tool_{what}",
-                f"The {what} of tool call {lone.call_id or '(without id)'} in message {lone.index} is left without its "
-                f"{partner}.",
+                f"The {what} of tool call {brief(lone.call_id) or '(without id)'} in message {lone.index} is left "
+                f"without its {partner}.",
             )
         )
     for open_call in unanswered(messages, start, end):
         found.append(
             Notice(
                 "open_tool_call",
-                f"Tool call {open_call.call_id or '(without id)'} in message {open_call.index} had no result yet.",
+                f"Tool call {brief(open_call.call_id) or '(without id)'} in message {open_call.index} had no result "
+                "yet.",
             )
         )
     return found

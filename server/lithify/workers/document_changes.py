@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from lithify.core.compaction_results import Summarised
 from lithify.core.conversation import Range, kept_in_front
 from lithify.core.document_compactions import DocumentCompaction, TextChange, text_before
 from lithify.core.messages import Message, text_parts
 from lithify.core.outcomes import LithifyError
+from lithify.core.typed_edits import Span, Typed, moved
 from lithify.transcripts import opencode
 from lithify.transcripts.model import Stamp, Transcript
 from lithify.transcripts.reading import Reading
@@ -22,6 +24,21 @@ class NewText:
     text: str
     changes: tuple[TextChange, ...]
     appended: bool
+
+    def replaced(self) -> tuple[Span, ...]:
+        """The spans of the old text that are replaced, one for each change."""
+        spans, growth = [], 0
+        for change in self.changes:
+            start = change.offset - growth
+            spans.append((start, start + len(change.removed)))
+            growth += len(change.inserted) - len(change.removed)
+        return tuple(spans)
+
+    def changes_amid(self, typed: Sequence[Typed]) -> tuple[TextChange, ...]:
+        """The changes as they stand where that was typed in the old text meanwhile, in none of what they replace."""
+        spans = self.replaced()
+        shifts = [(moved(span, typed) or span)[0] - span[0] for span in spans]
+        return tuple(replace(one, offset=one.offset + by) for one, by in zip(self.changes, shifts, strict=True))
 
 
 def new_text(text: str, reading: Reading, done: Summarised, stamp: Stamp) -> NewText:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from lithify.core.agents import CompactionCommand, CompactionOptions, compaction_of, resolved_options
+from lithify.core.brief import brief
 from lithify.core.compaction_results import Preview
 from lithify.core.conversation import Noop, Plan
 from lithify.core.document_compactions import DocumentCompaction
@@ -66,6 +67,10 @@ class DocumentCompactor:
     async def look(self, uri: str) -> Found:
         """A transcript as it is now, whether or not it can be written. Raises `unsupported_document`."""
         return await self._places.look(uri)
+
+    async def read_only_reason(self, found: Found) -> str | None:
+        """Why a transcript can only be read, in a sentence or two; None where it can be compacted where it lies."""
+        return await self._places.read_only_reason(found)
 
     async def compactions(self, uri: str) -> list[DocumentCompaction]:
         """The compactions of a document that are kept, the oldest first. Raises `storage_failed`."""
@@ -182,7 +187,8 @@ def _anchor(found: Found, command: CompactionCommand, line: int | None) -> int |
     if len(named) != 1:
         known = f"{len(named)} messages" if named else "no message"
         raise LithifyError(
-            "unknown_message", f"the document has {known} with the id {command.up_to_id!r}; give the line or the index"
+            "unknown_message",
+            f"the document has {known} with the id {brief(command.up_to_id)!r}; give the line or the index",
         )
     return named[0]
 

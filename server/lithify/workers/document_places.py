@@ -4,13 +4,14 @@ lies. All are read and changed alike."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from lithify.core.agent_sessions import in_agent
-from lithify.core.file_writes import Changed, FileCut, FileWrite, Held, InUse, Written
+from lithify.core.file_writes import Changed, FileCut, FileWrite, Held, InUse, NotAsItWas, Written
 from lithify.core.outcomes import LithifyError
+from lithify.core.typed_edits import Span, Typed
 from lithify.transcripts import kimi_context
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import Stamp
@@ -34,6 +35,22 @@ class OpenText(Protocol):
         """It, or a later version that was read in its place, as a transcript; None for a text that is none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The editor made an edit, in a text in which its user had `typed` elsewhere by then."""
+
+    typed: tuple[Typed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotMade:
+    """The editor did not make an edit, and why. `tried`: it was asked for it; `answered`: it said that it did not."""
+
+    reason: str
+    tried: bool = True
+    answered: bool = True
+
+
 class Desk(Protocol):
     """The documents that the editor has open."""
 
@@ -44,9 +61,12 @@ class Desk(Protocol):
     def check_edits(self) -> None:
         """Raises LithifyError where the editor takes no edits at all."""
 
-    async def edit(self, document: OpenText, edit: TextEdit, label: str) -> str | None:
-        """Has the editor change a document; None when it did, else why it did not. `label` names the action. Raises
-        LithifyError `stale` where the edit met other text than was meant."""
+    async def edit(
+        self, document: OpenText, edit: TextEdit, label: str, untouched: Sequence[Span] = ()
+    ) -> Made | NotMade:
+        """Has the editor change a document, also where its user typed meanwhile, but not in what the edit replaces, nor
+        in the spans that are to be `untouched`. `label` names the action. Raises LithifyError `stale` where the edit
+        met other text than was meant."""
 
 
 class Files(Protocol):
@@ -55,7 +75,7 @@ class Files(Protocol):
     def read(self, path: str) -> bytes: ...
     def real(self, path: str) -> str: ...
     def held(self, path: str, format_name: str) -> str | None: ...
-    def unseen(self, path: str, text: str, format_name: str) -> str | None: ...
+    def unseen(self, path: str, lines: Lines, format_name: str) -> str | None: ...
     def backup(self, path: str, backup_id: str) -> str | None: ...
     def rewrite(
         self, path: str, before: bytes, after: bytes, *, format_name: str, rotates: bool, ours: bool = False
@@ -101,7 +121,8 @@ class Writing:
 
     `appended`: the new text is the old one with an end put on or taken off, and whoever has the file appends to it.
     `backup_id` names the backup of such a file; None keeps none. `ours`: nobody has written since we did, so that a
-    file that was just written is not therefore in use.
+    file that was just written is not therefore in use. `untouched`: spans of the old text in which an editor's user may
+    not have typed meanwhile.
     """
 
     label: str
@@ -109,6 +130,7 @@ class Writing:
     appended: bool
     backup_id: str | None = None
     ours: bool = False
+    untouched: tuple[Span, ...] = ()
 
 
 class Places:
@@ -123,8 +145,9 @@ class Places:
         self._format_of = format_of
 
     def key(self, uri: str) -> str:
-        """What two spellings of one document's URI have in common."""
-        return self._path(uri) or uri
+        """What two spellings of one document's URI have in common, and links to one file."""
+        path = self._path(uri)
+        return uri if path is None else self._files.real(path)
 
     async def lasting_key(self, uri: str) -> str:
         """What a document is called in what is kept of it: its path with links followed, else its URI."""
@@ -140,9 +163,7 @@ class Places:
     async def find(self, uri: str, before: Found | None = None) -> Found:
         """The same of one that can be written; raises `unsupported_document` for any other too."""
         found = await self.look(uri, before)
-        reason = await self._read_only_reason(found)
-        if reason is not None:
-            raise LithifyError("unsupported_document", f"{title(uri)} cannot be compacted. {reason}")
+        await self.check_writable(found)
         if found.document is not None:
             self._desk.check_edits()
         return found
@@ -153,6 +174,21 @@ class Places:
             self._desk.check_edits()
             return FoundText(uri=uri, lines=document.lines, document=document)
         return await self._on_disk(uri)
+
+    async def check_writable(self, found: Found) -> None:
+        """Raises LithifyError `unsupported_document` for a transcript that can only be read."""
+        if (reason := await self.read_only_reason(found)) is not None:
+            raise LithifyError("unsupported_document", f"{title(found.uri)} cannot be compacted. {reason}")
+
+    async def read_only_reason(self, found: Found) -> str | None:
+        """Why a transcript can only be read where it lies, in a sentence or two; None where it can be written. That
+        costs the same however long it is."""
+        transcript, path = found.reading.transcript, self._path(found.uri)
+        if not transcript.writable:
+            return transcript.read_only_reason or "It is read-only."
+        if path is None or in_agent(found.uri):
+            return None
+        return await asyncio.to_thread(self._files.unseen, path, found.lines, found.reading.format.name)
 
     async def check_free(self, found: Found) -> None:
         """Raises LithifyError `busy` where an agent has the session of a document open now."""
@@ -179,6 +215,9 @@ class Places:
             return None
         try:
             return await asyncio.to_thread(self._files.restore, path, data, format_name, stamp)
+        except NotAsItWas as error:
+            told = f"{title(uri)} is as it was, but it could not be restored as a new session: {error.told}"
+            raise LithifyError("storage_failed", told, may_have_written=True) from None
         except (OSError, ValueError) as error:
             told = f"{title(uri)} could not be restored as a new session ({_reason(error)}); it is as it was"
             raise LithifyError("storage_failed", told) from None
@@ -186,27 +225,31 @@ class Places:
     async def write(self, found: FoundText, text: str, how: Writing) -> Written | Changed | InUse:
         """Puts a text in the place of what was found; `Changed` where the editor, or somebody who wrote the file
         meanwhile, did not let it, `InUse` where an end was to be cut off and somebody may write on. Raises
-        LithifyError: `busy`, `storage_failed`, `stale` where the editor spoilt it."""
+        LithifyError: `busy`, `stale` where the editor spoilt it, `storage_failed`, which says so (`may_have_written`)
+        where the document is not as it was."""
         if found.document is not None:
             if how.appended:
                 await self._check_free(found.uri, how.format_name)
             edit = await asyncio.to_thread(smallest_edit, found.text, text)  # meanwhile the loop takes what was typed
-            refused = await self._desk.edit(found.document, edit, how.label)
-            return Written() if refused is None else Changed(refused)
+            done = await self._desk.edit(found.document, edit, how.label, how.untouched)
+            return Written(typed=done.typed) if isinstance(done, Made) else Changed(done.reason, done.tried)
         try:
             outcome = await asyncio.to_thread(self._write_file, found, text, how)
         except FileNotFoundError:
             return Changed("the file was deleted or moved meanwhile")
+        except NotAsItWas as error:
+            told = f"{title(found.uri)} may not be as it was: {error.told}"
+            raise LithifyError("storage_failed", told, retryable=False, may_have_written=True) from None
         except OSError as error:
-            kept = "" if found.only_grows else "; it is as it was"
-            told = f"{title(found.uri)} could not be written ({_reason(error)}){kept}"
+            told = f"{title(found.uri)} could not be written ({_reason(error)}); it is as it was"
             raise LithifyError("storage_failed", told) from None
         if isinstance(outcome, Held):
             raise _busy(found.uri, outcome.reason)
         return outcome
 
     def _write_file(self, found: FoundText, text: str, how: Writing) -> FileCut:
-        path, before, after, name = self.key(found.uri), found.data or b"", encoded(text), how.format_name
+        path, before, after = self._path(found.uri) or found.uri, found.data or b"", encoded(text)
+        name = how.format_name
         if found.only_grows:
             return self._files.add(path, before, after, backup_id=how.backup_id)
         if not how.appended:
@@ -215,14 +258,6 @@ class Places:
         if len(after) < len(before):
             return self._files.cut(path, before, after, format_name=name, ours=how.ours)
         return self._files.append(path, before, after[len(before) :], format_name=name, backup_id=how.backup_id)
-
-    async def _read_only_reason(self, found: Found) -> str | None:
-        transcript, path = found.reading.transcript, self._path(found.uri)
-        if not transcript.writable:
-            return transcript.read_only_reason or "It is read-only."
-        if path is None or in_agent(found.uri):
-            return None
-        return await asyncio.to_thread(self._files.unseen, path, found.text, found.reading.format.name)
 
     def _path(self, uri: str) -> str | None:
         """What the disk knows a document by: a path, or the URI of a session that lies in no file."""
@@ -242,7 +277,7 @@ class Places:
         found = await self._on_disk(uri)
         if before is not None and before.data == found.data:
             return before
-        name = self.key(uri).replace("\\", "/").rpartition("/")[2]
+        name = (self._path(uri) or uri).replace("\\", "/").rpartition("/")[2]
         known = None if before is None else before.reading
         reading = await asyncio.to_thread(read_again, found.lines, name, known, self._format_of(uri))
         await asyncio.to_thread(_check_readable, found, reading)

@@ -13,6 +13,7 @@ from lithify.core.file_writes import Changed, Written
 from lithify.core.messages import Message, estimate_tokens
 from lithify.core.outcomes import LithifyError
 from lithify.core.replies import Notice
+from lithify.core.typed_edits import Span
 from lithify.transcripts.model import Stamp
 from lithify.transcripts.same_messages import place_of_same
 from lithify.workers.document_changes import NewText, new_text
@@ -20,7 +21,10 @@ from lithify.workers.document_places import Found, Places, Writing, to_its_end
 from lithify.workers.document_records import DocumentRecords
 
 ATTEMPTS = 3
-"""How often a write is made anew where somebody wrote while it was on its way."""
+"""How often a write is tried where somebody wrote while it was on its way."""
+
+MOST_SECONDS = 120.0
+"""How long a write is made anew for a user who types so that an editor cannot even be asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +83,20 @@ class DocumentWriter:
         A file that is rewritten as a whole must still be what was read, unless it was read some time ago (`later`): one
         that another program writes at this time is left alone. One that is appended to may grow.
         """
-        compaction_id, refused = self._marks.new_id(), ""
-        for _ in range(ATTEMPTS):
+        compaction_id, refused, tried = self._marks.new_id(), "", 0
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + MOST_SECONDS
+        while tried < ATTEMPTS and clock() < deadline:
             newest = await self._newest(draft.found)
             fresh, made = await asyncio.to_thread(self._made, draft, newest)
             if not later and _is_rewritten_under_us(draft.found, newest, made):
                 refused = "another program wrote the file meanwhile"
                 break
-            done = await to_its_end(lambda: self._write(compaction_id, newest, made, draft.label))  # noqa: B023 - awaited at once
+            done = await to_its_end(lambda: self._write(compaction_id, newest, fresh, made, draft.label))  # noqa: B023 - awaited at once
             if isinstance(done, _Noted):
                 warned = replace(fresh, warnings=(*fresh.warnings, *done.warnings))
                 return CompactedDocument(compaction_id, draft.found.uri, warned, done.backup)
-            refused = done.reason
+            refused, tried = done.reason, tried + done.tried
             if not await self._is_worth_another(newest, made):
                 break
         raise stale(refused)
@@ -114,7 +120,9 @@ class DocumentWriter:
             return made.appended or tried.only_grows
         return (await self._newest(tried)).text != tried.text
 
-    async def _write(self, compaction_id: str, newest: Found, made: NewText, label: str) -> _Noted | Changed:
+    async def _write(
+        self, compaction_id: str, newest: Found, fresh: Summarised, made: NewText, label: str
+    ) -> _Noted | Changed:
         keeps = self._keep_originals()
         record = DocumentCompaction(
             compaction_id=compaction_id,
@@ -127,7 +135,8 @@ class DocumentWriter:
             kept=keeps,
         )
         problem = await self._records.begin(record)
-        how = Writing(label, record.format, made.appended, compaction_id if keeps else None)
+        untouched = (_span_of_range(newest, fresh), *made.replaced())
+        how = Writing(label, record.format, made.appended, compaction_id if keeps else None, untouched=untouched)
         try:
             outcome = await self._places.write(newest, made.text, how)
         except LithifyError as error:
@@ -135,11 +144,22 @@ class DocumentWriter:
                 await self._records.forget(compaction_id)
             raise
         if isinstance(outcome, Written):
+            if outcome.typed:
+                length = record.length + sum(one.growth for one in outcome.typed)
+                changes = made.changes_amid(outcome.typed) if keeps else ()
+                problem = await self._records.begin(replace(record, length=length, changes=changes))
             await self._records.settle(compaction_id, outcome.backup)
             return _Noted(outcome.backup, () if problem is None or not keeps else (_cannot_be_undone(problem),))
-        if newest.document is None or not keeps:  # an editor may make an edit yet that it did not answer for
-            await self._records.forget(compaction_id)
-        return Changed(outcome.reason)
+        refused = outcome if isinstance(outcome, Changed) else Changed(outcome.reason)
+        if newest.document is None or not (keeps and refused.tried):
+            await self._records.forget(compaction_id)  # but an editor may make an edit yet that it did not answer for
+        return refused
+
+
+def _span_of_range(newest: Found, fresh: Summarised) -> Span:
+    """The characters of the messages that are replaced."""
+    messages, replaced = newest.reading.transcript.messages, fresh.plan.range
+    return messages[replaced.start].start, messages[replaced.end - 1].end
 
 
 @dataclass(frozen=True, slots=True)

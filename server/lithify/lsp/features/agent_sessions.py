@@ -27,9 +27,10 @@ def register(server: LithifyServer) -> None:
         found = await compactor.look(params.uri)
         session = await server.parts.agent_sessions.known(params.uri)
         kept = await compactor.compactions(params.uri)
+        reason = await compactor.read_only_reason(found) if session is None else session.reason
+        about = about_transcript(params.uri, reason) if session is None else agent_session(session)
         exact = server.settings.conversation.exact_anchor
-        shown = await asyncio.to_thread(shown_conversation, found.reading.outline, exact=exact)
-        about = about_transcript(params.uri, found.reading.transcript) if session is None else agent_session(session)
+        shown = await asyncio.to_thread(shown_conversation, found.reading.outline, exact=exact, writable=reason is None)
         return {**about, **shown, "compactions": [document_compaction(one) for one in kept]}
 
     server.protocol.on_request("lithify/listAgentSessions", ListAgentSessions, list_agent_sessions)

@@ -17,14 +17,12 @@ from lithify.storage.agent_sessions.folders import Walk
 from lithify.storage.agent_sessions.opencode_program import found_program
 from lithify.storage.agent_sessions.versions import unseen, unseen_at
 from lithify.transcripts.line_reading import tokens_of
+from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import Transcript
 from lithify.transcripts.registry import by_name
 from lithify.transcripts.undecodable import decoded, unreadable_line
 
 AGENTS: tuple[Agent, ...] = (claude_code, codex, kimi_code, kimi_cli, gemini, opencode)
-
-LARGEST_BYTES = 256 << 20
-"""The largest session that is read; one that is larger is listed by what its first records say."""
 
 _NO_PROGRAM = "Only opencode itself writes into its database, and it is not found on the search path (PATH)."
 
@@ -130,11 +128,11 @@ def format_of(agent: str) -> str:
     return next(one.format_name for one in AGENTS if one.name == agent)
 
 
-def unseen_version(path: str, text: str, format_name: str, environment: Mapping[str, str]) -> str | None:
+def unseen_version(path: str, lines: Lines, format_name: str, environment: Mapping[str, str]) -> str | None:
     """Why a file with this text, if it is a session of an agent, can only be read: a version wrote it that Lithify was
     not seen with. None where none did."""
     those = (one for one in AGENTS if one.format_name == format_name and one.name != opencode.name)
-    return next((why for one in those if (why := unseen_at(path, text, one, environment))), None)
+    return next((why for one in those if (why := unseen_at(path, lines, one, environment))), None)
 
 
 def _named(agent: str | None) -> tuple[Agent, ...]:
@@ -161,8 +159,6 @@ def _each_once(files: Sequence[SessionFile]) -> Iterator[SessionFile]:
 
 
 def _text(agent: Agent, file: SessionFile) -> str | _Unread:
-    if file.size_bytes > LARGEST_BYTES:
-        return _Unread(f"It is larger than {LARGEST_BYTES >> 20} MiB, and such a session is not read.")
     try:
         return decoded(agent.read(file))
     except OSError as error:

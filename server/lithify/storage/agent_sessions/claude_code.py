@@ -13,23 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from lithify.core.agent_sessions import SessionFile, one_line
-from lithify.storage.agent_sessions.folders import Walk, first_records, folder_of, json_object, said, text_of
-from lithify.storage.agent_sessions.versions import Seen
-from lithify.storage.system import read as read_file
+from lithify.storage.agent_sessions.folders import (
+    Walk,
+    first_records,
+    folder_of,
+    json_object,
+    lines_backwards,
+    said,
+    text_of,
+)
+from lithify.storage.agent_sessions.versions import Seen, last_version
+from lithify.storage.foreign_files import read as read_file
 
 name = "claude-code"
 title = "Claude Code"
 format_name = "claude-code"
 resume = "claude --resume"
-seen = Seen("2.1.332", is_told=True)
-"""The one version that was run; Claude Code has no series of patches: any of them may change what a session holds."""
+seen = Seen("2.1.150", "2.1.332", is_told=True, by_last=True)
+"""Run with 2.1.150, 2.1.200, 2.1.250, 2.1.300 and 2.1.332: all of it. 2.1.112 loses calls of a tail, where an answer
+had several. There is no series of patches: any of them may change what a session holds."""
 
 _SESSION_FILE = r"(?!agent-).+\.jsonl"
 _HEAD_RECORDS = 200
-_TAIL = 1 << 16
-"""Characters at the end that the version is looked for in."""
-
-_VERSION = re.compile(r'"version"\s*:\s*"([0-9][0-9A-Za-z.+-]{0,40})"')
 _TITLES = (("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("summary", "summary"))
 """The records that name a session, and the key with the name; the user's own name for it comes first."""
 
@@ -83,8 +88,7 @@ def read(file: SessionFile) -> bytes:
 def finish(file: SessionFile, text: str) -> SessionFile:
     """The name that the session was given, and the version that wrote it last."""
     given = next((found for kind, key in _TITLES if (found := _last_title(text, kind, key)) is not None), None)
-    versions = list(_VERSION.finditer(text, max(0, len(text) - _TAIL)))
-    return replace(file, title=given or file.title, version=versions[-1][1] if versions else file.version)
+    return replace(file, title=given or file.title, version=last_version(lines_backwards(text)) or file.version)
 
 
 def project_of(path: Path) -> str | None:

@@ -25,14 +25,15 @@ from lithify.storage.agent_sessions.folders import (
     text_of,
 )
 from lithify.storage.agent_sessions.versions import Seen
-from lithify.storage.system import read as read_file
+from lithify.storage.foreign_files import read as read_file
 
 name = "codex"
 title = "Codex"
 format_name = "codex"
 resume = "codex resume"
-seen = Seen("0.171.x", is_told=True)
-"""Run with 0.171.0. A session names the version that began it, whatever went on with it."""
+seen = Seen("0.150.0", "0.171.x", is_told=True)
+"""Run with 0.150.0, 0.160.0, 0.165.0 and 0.171.0: all of it. A session names the version that began it, whatever went
+on with it."""
 
 _SESSION_FILE = r"rollout-.+\.jsonl"
 _COMPRESSED = r"rollout-.+\.jsonl\.zst"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lithify.core.agent_sessions import Unreadable
-from lithify.storage.paths import open_private
+from lithify.storage import system
 
 HEAD_BYTES = 1 << 18
 """How much of a file is looked at for what its first records say."""
@@ -78,8 +78,7 @@ def _is(entry: os.DirEntry[str], kind: Any) -> bool:
 
 def read_head(path: Path, size_bytes: int = HEAD_BYTES) -> bytes:
     """The first bytes of a regular file. Raises OSError; never waits."""
-    with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
-        return file.read(size_bytes)
+    return system.read(path, size_bytes)
 
 
 def first_records(path: Path, most: int) -> Iterator[dict[str, Any]]:
@@ -95,6 +94,15 @@ def objects(lines: list[bytes], most: int) -> Iterator[dict[str, Any]]:
         value = json_object(line)
         if value:
             yield value
+
+
+def lines_backwards(text: str) -> Iterator[str]:
+    """The lines of a text, the last one first."""
+    end = len(text)
+    while end > 0:
+        begin = text.rfind("\n", 0, end - 1) + 1
+        yield text[begin:end]
+        end = begin
 
 
 def json_object(text: bytes | str) -> dict[str, Any]:

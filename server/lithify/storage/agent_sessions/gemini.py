@@ -25,13 +25,13 @@ from lithify.storage.agent_sessions.folders import (
     text_of,
 )
 from lithify.storage.agent_sessions.versions import Seen
-from lithify.storage.system import read as read_file
+from lithify.storage.foreign_files import read as read_file
 
 name = "gemini"
 title = "Gemini CLI"
 format_name = "gemini"
 resume = "gemini --resume"
-seen = Seen("0.61.x", is_told=False)
+seen = Seen("0.61.x", "0.61.x", is_told=False)
 """Run with 0.61.0. A session names no version; a record of another kind makes it read-only."""
 
 _HEAD_RECORDS = 60

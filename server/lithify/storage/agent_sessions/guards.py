@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -19,7 +20,7 @@ from typing import TypeAlias
 from lithify.core.agent_sessions import SessionFile, is_session_id
 from lithify.storage.agent_sessions import claude_code, codex, gemini, kimi_cli, kimi_code, opencode, processes
 from lithify.storage.agent_sessions.agent import Agent
-from lithify.storage.agent_sessions.folders import Walk, json_object, read_head
+from lithify.storage.agent_sessions.folders import Walk, read_object
 from lithify.storage.agent_sessions.processes import Process, Program
 from lithify.storage.locks import FileLock
 from lithify.transcripts.chat_messages import whole
@@ -46,7 +47,8 @@ _PROGRAMS: Mapping[str, Program] = {
 
 _FOLDERS = {one.name: one.folder for one in (claude_code, codex, kimi_code, kimi_cli, gemini, opencode)}
 
-_SMALL_BYTES = 1 << 16
+_UNSEEN = Process(0, (), None)
+"""Stands for who has a file open where that could not be seen."""
 
 Guard: TypeAlias = AbstractContextManager[str | None]
 
@@ -59,8 +61,8 @@ def hold(path: str, format_name: str, ours: bool = False) -> Guard:
     """Holds the agent off, as far as that can be done, while the block writes into its session.
 
     The value is None when one may write, else one sentence that says who uses the session and what to do. Takes about a
-    second at most, and never raises for what lies there. For a file that is none of the agents' sessions, also behind
-    links, there is no guard.
+    second at most, and never raises for what lies there. A file that is none of the agents' sessions, also behind
+    links, may be written unless another process has it open to write into it.
     `ours`: it holds just what a compaction of ours made of it, so that its agent did not write it last.
     """
     environment = os.environ
@@ -73,7 +75,7 @@ def hold(path: str, format_name: str, ours: bool = False) -> Guard:
     for agent in guarded:
         if agent.format_name == format_name and (place := place_in(agent, real, environment)) is not None:
             return _GUARDS[agent.name](place, real, environment)
-    return nullcontext()
+    return nullcontext(None if format_name == kimi_code.format_name else _if_written(real))
 
 
 def writer(path: str, format_name: str, ours: bool = False) -> str | None:
@@ -118,16 +120,22 @@ class _Look:
         if self._real[file.path] in self._open.holders:
             return True
         if file.agent == claude_code.name:
-            return file.session_id in self._claude if self._claude is not None else self._none_runs(file.agent)
+            return self._is_open_in_claude_code(file)
         if file.agent == codex.name:
             return self._is_locked(file.session_id) or (False if self._has_locks else self._none_runs(file.agent))
         if not 0 <= self._now - file.modified_ns / 1e9 < RECENT_SECONDS or _is_ours(self._real[file.path]):
             return self._none_runs(file.agent)
         return True if self._none_runs(file.agent) is None and processes.VISIBLE else None
 
+    def _is_open_in_claude_code(self, file: SessionFile) -> bool | None:
+        told = self._claude
+        if told is not None and told.process_of(file.session_id, self._real[file.path]) is not None:
+            return True
+        return self._none_runs(file.agent) if told is None or told.not_known else False
+
     @cached_property
-    def _claude(self) -> dict[str, int] | None:
-        return _claude_sessions(self._environment)
+    def _claude(self) -> _Told | None:
+        return _told_by_claude_code(self._environment)
 
     @cached_property
     def _has_locks(self) -> bool:
@@ -179,13 +187,13 @@ def _taken(lock: FileLock) -> str | None:
 
 @contextmanager
 def _claude_code(place: str, real: str, environment: Mapping[str, str]) -> Iterator[str | None]:
-    sessions = _claude_sessions(environment)
-    process_id = (sessions or {}).get(Path(place).name.removesuffix(".jsonl"))
+    told = _told_by_claude_code(environment)
+    process_id = None if told is None else told.process_of(Path(place).name.removesuffix(".jsonl"), real)
     if process_id is not None:
         yield f"Claude Code has this session open (process {process_id}); end it there, then try again."
         return
-    reason = _if_open(real, claude_code.title)
-    if reason is None and sessions is None:  # an older one, which does not tell what it has open
+    reason = _if_open(real, claude_code.title) or (None if told is None else told.not_known)
+    if reason is None and told is None:  # an older one, which does not tell what it has open
         reason = _if_runs_in(_project_of_claude_code(place), claude_code.name, claude_code.title, environment)
     yield reason
 
@@ -234,19 +242,39 @@ _GUARDS: Mapping[str, Callable[[str, str, Mapping[str, str]], Guard]] = {
 
 def _if_open(real: str, title: str) -> str | None:
     """The reason where another process has the file open, and keeps it open."""
+    holder = _holder(real)
+    if holder is None:
+        return None
+    if holder == _UNSEEN:
+        return f"The machine is too busy to see whether somebody has this session of {title} open; try again later."
+    return f"{holder.name} (process {holder.process_id}) has this session of {title} open; end it, then try again."
+
+
+def _if_written(real: str) -> str | None:
+    """The reason where another process has a file open to write into it, and keeps it open: what it writes next would
+    land in the backup of one that is rewritten."""
+    holder = _holder(real, to_write=True)
+    if holder is None:
+        return None
+    if holder == _UNSEEN:
+        return "The machine is too busy to see whether somebody has this file open to write into it; try again later."
+    who = f"{holder.name} (process {holder.process_id})"
+    return f"{who} has this file open to write into it; end it, or close the file there, then try again."
+
+
+def _holder(real: str, *, to_write: bool = False) -> Process | None:
+    """Who has a file open and keeps it open; `_UNSEEN` where the time did not suffice to see it."""
     deadline = time.monotonic() + processes.LOOK_SECONDS
     holder = None
     for _ in range(GLANCES):
-        seen = processes.open_in([real], processes.others(), deadline - time.monotonic())
+        seen = processes.open_in([real], processes.others(), deadline - time.monotonic(), to_write=to_write)
         if real not in seen.holders:
             if seen.all_seen:
                 return None
             break
         holder = seen.holders[real]
         time.sleep(GLANCE_SECONDS)
-    if holder is None:
-        return f"The machine is too busy to see whether somebody has this session of {title} open; try again later."
-    return f"{holder.name} (process {holder.process_id}) has this session of {title} open; end it, then try again."
+    return _UNSEEN if holder is None else holder
 
 
 def _if_recent(real: str, title: str) -> str | None:
@@ -291,23 +319,53 @@ def _stamp(real: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _claude_sessions(environment: Mapping[str, str]) -> dict[str, int] | None:
-    """The sessions that Claude Code has open, each with its process; None where this Claude Code does not tell."""
-    folder = claude_code.config_folder(environment) / "sessions"
-    if not folder.is_dir():
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What Claude Code tells of the sessions that it has open: the process of each, by its id, and by the real path of
+    each file of that name. `not_known`: why it may have others open too, in a sentence that says what to do."""
+
+    by_id: Mapping[str, int]
+    by_path: Mapping[str, int]
+    not_known: str | None
+
+    def process_of(self, session_id: str | None, real: str) -> int | None:
+        """The process that has a session open, None for none."""
+        return self.by_id.get(session_id or "", self.by_path.get(real))
+
+
+def _told_by_claude_code(environment: Mapping[str, str]) -> _Told | None:
+    """What Claude Code says in a file for each of its processes; None where this one does not tell."""
+    folder, walk = claude_code.config_folder(environment) / "sessions", Walk(claude_code.name)
+    if not os.path.isdir(folder):
         return None
-    found: dict[str, int] = {}
-    for path, status in Walk(claude_code.name).files(folder, r"\d+\.json"):
-        try:
-            told = json_object(read_head(path, _SMALL_BYTES))
-        except OSError:
-            continue
+    by_id: dict[str, int] = {}
+    not_known = None
+    for path, status in walk.files(folder, r"\d+\.json"):
+        told = read_object(path)
         session_id, process_id = told.get("sessionId"), whole(told.get("pid"))
-        if not isinstance(session_id, str) or process_id is None:
-            continue
-        if processes.is_alive(process_id, status.st_mtime + CLOCK_SECONDS, _PROGRAMS[claude_code.name]):
-            found[session_id] = process_id
-    return found
+        if isinstance(session_id, str) and process_id is not None:
+            if processes.is_alive(process_id, status.st_mtime + CLOCK_SECONDS, _PROGRAMS[claude_code.name]):
+                by_id[session_id] = process_id
+        elif processes.is_alive(int(path.stem), 0.0, _PROGRAMS[claude_code.name]):
+            not_known = (
+                f"Which session Claude Code has open (process {path.stem}) cannot be seen, since {path} does not say; "
+                "end it, then try again."
+            )
+    for place in walk.unreadable:
+        not_known = (
+            f"Which sessions Claude Code has open cannot be seen, since {place.path} cannot be read ({place.why}); "
+            "let it be read, then try again."
+        )
+    return _Told(by_id, dict(_files_of(by_id, environment)), not_known)
+
+
+def _files_of(by_id: Mapping[str, int], environment: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """The real path of each file that is named after one of those sessions, which may be a link to another one's."""
+    named = {session_id: process_id for session_id, process_id in by_id.items() if is_session_id(session_id)}
+    for project in Walk(claude_code.name).folders(claude_code.folder(environment)) if named else ():
+        for session_id, process_id in named.items():
+            if os.path.lexists(path := project / f"{session_id}.jsonl"):
+                yield os.path.realpath(path), process_id
 
 
 def _running(agent: str, environment: Mapping[str, str], among: Sequence[Process]) -> list[Process]:

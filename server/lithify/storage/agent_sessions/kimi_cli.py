@@ -15,13 +15,13 @@ from typing import Any
 from lithify.core.agent_sessions import SessionFile, one_line
 from lithify.storage.agent_sessions.folders import Walk, first_records, folder_of, read_object, said, text_of
 from lithify.storage.agent_sessions.versions import Seen
-from lithify.storage.system import read as read_file
+from lithify.storage.foreign_files import read as read_file
 
 name = "kimi-cli"
 title = "kimi-cli"
 format_name = "kimi-context"
 resume = "kimi --session"
-seen = Seen("1.50.x", is_told=False)
+seen = Seen("1.50.x", "1.50.x", is_told=False)
 """Run with 1.50.0; 1.52.0 no longer runs as an agent. A session names no version."""
 
 _HEAD_RECORDS = 40

@@ -14,14 +14,15 @@ from typing import Any
 from lithify.core.agent_sessions import SessionFile, one_line
 from lithify.storage.agent_sessions.folders import Walk, first_records, folder_of, read_object, said, text_of
 from lithify.storage.agent_sessions.versions import Seen
-from lithify.storage.system import read as read_file
+from lithify.storage.foreign_files import read as read_file
 
 name = "kimi-code"
 title = "kimi-code"
 format_name = "kimi-code"
 resume = "kimi --session"
-seen = Seen("2.1.0", is_told=False)
-"""The one version that was run. A session names that of its protocol instead (`transcripts.kimi_code.PROTOCOL`)."""
+seen = Seen("2.0.2", "2.1.0", is_told=False)
+"""Run with 2.0.2 and 2.1.0: all of it. A session names that of its protocol instead
+(`transcripts.kimi_code.PROTOCOL`)."""
 
 _HEAD_RECORDS = 60
 

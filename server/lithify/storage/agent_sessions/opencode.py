@@ -7,28 +7,35 @@ for writing, and no file is made beside the database. Source: opencode 1.18.34.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from lithify.core.agent_sessions import SessionFile, Unreadable, one_line
 from lithify.storage.agent_sessions.folders import Walk, folder_of, json_object, text_of
 from lithify.storage.agent_sessions.versions import Seen
+from lithify.storage.foreign_files import check_size
+from lithify.storage.paths import NotAFile
 from lithify.transcripts.chat_messages import whole
 
 name = "opencode"
 title = "opencode"
 format_name = "opencode"
 resume = "opencode --session"
-seen = Seen("1.18.x", is_told=True)
-"""Run with 1.18.34. A session names the version that began it, whatever went on with it."""
+seen = Seen("1.18.x", "1.18.x", is_told=True)
+"""Run with 1.18.3 and 1.18.34: all of it. A session names the version that began it, whatever went on with it."""
 
 URI = "lithify-agent:opencode/"
 """What the URI of a session begins with: it has no file of its own."""
 
 _BUSY_SECONDS = 0.5
+_BESIDE = ("-wal", "-shm", "-journal")
+"""The endings of the files beside a database that SQLite may open too, and would wait for."""
+
 _DATABASE = r"opencode(?:-[A-Za-z0-9._-]+)?\.db"
 
 
@@ -65,9 +72,11 @@ def read(file: SessionFile) -> bytes:
                 "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
             ).fetchall()
             parts: dict[str, list[dict[str, Any]]] = {}
+            characters = 0
             for row in database.execute(
                 "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", (session_id,)
             ):
+                check_size(characters := characters + len(str(row["data"])))
                 told = {"id": row["id"], "sessionID": session_id, "messageID": row["message_id"]}
                 parts.setdefault(row["message_id"], []).append({**json_object(row["data"]), **told})
     except sqlite3.Error as error:
@@ -138,8 +147,10 @@ def _opened(path: Path) -> sqlite3.Connection:
     With a log beside it, somebody has it open, or died while they had: then it is read through the log, for which the
     index of the log must be there already, since making one would be writing. Else the file is read as it stands.
     """
-    if path.with_name(f"{path.name}-wal").exists():
-        if not path.with_name(f"{path.name}-shm").exists():
+    path = Path(os.path.realpath(path))
+    beside = _files_beside(path)
+    if "-wal" in beside:
+        if "-shm" not in beside:
             raise _Unusable("opencode did not close it; start opencode once, which mends it")
         how = "readonly_shm=1"
     else:
@@ -147,3 +158,19 @@ def _opened(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&{how}", uri=True, timeout=_BUSY_SECONDS)
     database.row_factory = sqlite3.Row
     return database
+
+
+def _files_beside(path: Path) -> set[str]:
+    """The endings of the files beside a database. Raises OSError where one that SQLite would open is no file, also
+    behind a link, and where the database itself holds nothing, as what only poses as a file does."""
+    if path.stat().st_size == 0:
+        raise _Unusable("it is empty; start opencode once, which makes it anew")
+    found = set()
+    for ending in _BESIDE:
+        with suppress(FileNotFoundError):
+            place = path.with_name(path.name + ending)
+            mode = place.lstat().st_mode
+            if not stat.S_ISREG(mode):
+                raise NotAFile(place, mode)
+            found.add(ending)
+    return found

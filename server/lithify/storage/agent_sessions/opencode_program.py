@@ -17,12 +17,11 @@ from pathlib import Path
 
 from lithify.storage import owner
 from lithify.storage.agent_sessions.folders import home_folder
+from lithify.storage.agent_sessions.opencode import seen
+from lithify.storage.foreign_files import check_size
 
 SECONDS = 60.0
 """How long one run may take; a large session takes a few seconds on a busy machine."""
-
-VERSION = "1.18."
-"""What the versions begin with whose import was tried."""
 
 _QUIET = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE")
 _MOST_SAID = 300
@@ -44,7 +43,7 @@ def found_program(environment: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class OpencodeProgram:
-    """opencode as somebody with these variables finds it. Every method raises OpencodeFailed."""
+    """opencode as somebody with these variables finds it. Every method raises OpencodeFailed, or TooLarge."""
 
     environment: Mapping[str, str]
     seconds: float = SECONDS
@@ -52,10 +51,10 @@ class OpencodeProgram:
     def check_version(self) -> None:
         """Fails for a version whose import was not tried."""
         told = self._run(["--version"], home_folder(self.environment)).decode(errors="replace").strip()
-        if not told.startswith(VERSION):
+        if not seen.holds(told):
             raise OpencodeFailed(
-                f"the opencode that is installed is {told[:40] or 'of no version'}, and only {VERSION}x is known here; "
-                "install that one, or compact the session in opencode itself"
+                f"the opencode that is installed is {told[:40] or 'of no version'}, and only {seen.versions} is known "
+                "here; install that one, or compact the session in opencode itself"
             )
 
     def exported(self, session_id: str, project: str) -> bytes:
@@ -76,6 +75,9 @@ class OpencodeProgram:
                 command, stdin=subprocess.PIPE, stdout=output, stderr=errors, cwd=folder, env=variables
             ) as process:
                 code = process.wait()
+            if code == 0:
+                check_size(os.fstat(output.fileno()).st_size)
+            check_size(os.fstat(output.fileno()).st_size)
             said = [(file.seek(0), file.read())[1] for file in (output, errors)]
         if code == owner.LATE:
             raise OpencodeFailed(f"'opencode {arguments[0]}' took longer than {self.seconds:g} seconds and was ended")

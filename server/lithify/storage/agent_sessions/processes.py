@@ -79,16 +79,19 @@ class OpenFiles:
     all_seen: bool
 
 
-def open_in(paths: Collection[str], processes: Collection[Process], seconds: float) -> OpenFiles:
-    """Who has these files open, as far as that can be seen in so many seconds."""
+def open_in(
+    paths: Collection[str], processes: Collection[Process], seconds: float, *, to_write: bool = False
+) -> OpenFiles:
+    """Who has these files open, with `to_write` only who may write into them, as far as that can be seen in so many
+    seconds."""
     deadline = time.monotonic() + seconds
     wanted = {os.fsencode(path) for path in paths}
     found: dict[str, Process] = {}
     for process in processes:
         if time.monotonic() > deadline:
             return OpenFiles(found, all_seen=False)
-        for target in _open_files(process.process_id):
-            if target in wanted:
+        for target, name in _open_files(process.process_id):
+            if target in wanted and not (to_write and _only_reads(process.process_id, name)):
                 found.setdefault(os.fsdecode(target), process)
     return OpenFiles(found, all_seen=True)
 
@@ -149,7 +152,8 @@ def _process(number: int) -> Process | None:
     return Process(number, arguments, folder)
 
 
-def _open_files(number: int) -> Iterator[bytes]:
+def _open_files(number: int) -> Iterator[tuple[bytes, bytes]]:
+    """What a process has open, and under which number."""
     folder = os.fsencode(_PROC / str(number) / "fd")
     try:
         names = os.listdir(folder)
@@ -157,9 +161,19 @@ def _open_files(number: int) -> Iterator[bytes]:
         return
     for name in names:
         try:
-            yield os.readlink(os.path.join(folder, name))
+            yield os.readlink(os.path.join(folder, name)), name
         except OSError:  # closed by now
             continue
+
+
+def _only_reads(number: int, name: bytes) -> bool:
+    """Whether a process has a file open only to read it, or has closed it by now."""
+    try:
+        told = (_PROC / str(number) / "fdinfo" / os.fsdecode(name)).read_text(encoding="ascii")
+        flags = next(line.split()[1] for line in told.splitlines() if line.startswith("flags:"))
+    except (OSError, ValueError, StopIteration, IndexError):
+        return True
+    return int(flags, 8) & os.O_ACCMODE == os.O_RDONLY
 
 
 def _programs(arguments: tuple[str, ...]) -> list[str]:

@@ -31,8 +31,13 @@ def restored(
     which no agent takes up a copy. Raises OSError; then nothing is left."""
     for agent, restore in _AGENTS:
         if agent.format_name == format_name and (place := place_in(agent, real, environment)) is not None:
-            return restore(Path(place), data, new_uuid, unfinished)
+            return restore(Path(place), _ended(data), new_uuid, unfinished)
     return None
+
+
+def _ended(data: bytes) -> bytes:
+    """The same with its last line ended, which may be torn: else the agent's next record would become a part of it."""
+    return data if not data or data.endswith(b"\n") else data + b"\n"
 
 
 def _claude_code(path: Path, data: bytes, new: str, unfinished: Unfinished) -> Path:
