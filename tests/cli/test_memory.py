@@ -146,7 +146,11 @@ def test_a_query_without_a_word_is_a_call_that_does_not_fit(place: Place, data_d
 def test_a_search_that_finds_nothing_says_so_and_names_the_project(place: Place, data_dir: Path) -> None:
     ended = memory(place, "search", "zebra")
     none = f"No memory record of {os.path.realpath(place.folder)} holds a word of the query."
-    assert (ended.code, ended.lines[0], ended.lines[-1]) == (0, none, "Other projects have some: --all.")
+    assert (ended.code, ended.lines[0], ended.lines[-1]) == (
+        0,
+        none,
+        "Other projects have records: --all looks there too.",
+    )
     assert ended.lines[1] == "2 entries wait to become memory. To make it now:"
 
 
@@ -216,7 +220,7 @@ def test_a_project_without_records_is_said_to_have_none(place: Place, data_dir: 
     assert ended.lines[0] == f"There is no memory record of {nothing} yet."
     assert ended.lines[2].endswith(f"lithify record --project {nothing} FILE")
     assert ended.lines[4].endswith(f"lithify memory extract --project {nothing}")
-    assert ended.lines[5] == "Other projects have some: --all."
+    assert ended.lines[5] == "Other projects have records: --all looks there too."
 
 
 def test_a_folder_within_a_project_means_that_project(place: Place, data_dir: Path) -> None:

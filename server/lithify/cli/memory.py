@@ -220,7 +220,7 @@ def _print_none(found: _Found | None, project: Project | None, folder: Path, arg
     elif found is None or not found.any_record:
         lines += [*to_record(args), "and then, to make memory of it:", f"    {command_here(args, 'memory', 'extract')}"]
     if found is not None and found.elsewhere:
-        lines.append("Other projects have some: --all.")
+        lines.append("Other projects have records: --all looks there too.")
     print_text("\n".join(lines))
 
 

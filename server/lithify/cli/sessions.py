@@ -111,7 +111,7 @@ def _print(listing: Listing, catalogue: Catalogue) -> None:
 
     print_lines(listed_lines(listing.sessions, short_names(catalogue.find().files)))
     if any(not one.writable for one in listing.sessions):
-        say(as_called("'lithify sessions show' says why a session can only be read."))
+        say(as_called("'lithify sessions show SESSION' says why one can only be read."))
     if listing.more:
         say(f"Shown: {len(listing.sessions)}. There are more; ask with a larger --limit.")
 

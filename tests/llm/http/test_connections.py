@@ -59,6 +59,20 @@ async def free_port() -> int:
         return port
 
 
+@pytest.mark.asyncio
+async def test_what_was_sent_before_the_connection_was_lost_counts_as_sent(wire: str) -> None:
+    async def busy_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        server.close()
+        writer.write(b"HTTP/1.1 503 Busy\r\nretry-after: 0\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(busy_once, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    found = failure(await model_at(f"http://127.0.0.1:{port}/v1", wire).ask(request()))
+    assert (found.type, found.sent) == ("model_unavailable", True)
+
+
 # --- no connection --------------------------------------------------------------------------------------------
 
 
@@ -67,6 +81,7 @@ async def test_a_port_where_nobody_listens_is_told_with_the_host_and_the_setting
     port = await free_port()
     found = failure(await model_at(f"http://127.0.0.1:{port}/v1", wire).ask(request()))
     assert (found.type, found.retryable, found.counts) == ("model_unavailable", True, True)
+    assert not found.sent
     assert [word for word in (f"127.0.0.1:{port}", "model.http.baseUrl") if word not in found.message] == []
 
 

@@ -83,11 +83,12 @@ def _duration(seconds: float) -> str:
 
 
 def unreachable(access: Access, why: str) -> ModelFailure:
-    """Nobody answers: refused, no such host, no trusted certificate."""
+    """Nobody answers, so that nothing was sent: refused, no such host, no trusted certificate."""
     why = f" ({quoted(why, access.key)})" if why else ""
     return ModelFailure(
         "model_unavailable",
         f"no connection to the endpoint {access.endpoint.host}{why}; see that it runs, and look at model.http.baseUrl",
+        sent=False,
     )
 
 

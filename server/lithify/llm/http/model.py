@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest
@@ -92,8 +93,10 @@ class HttpModel:
             return _no_model(missing)
         body = wire_format.body(request, model)
         waits = 0
-        for _ in range(MOST_REQUESTS):
+        for number in range(MOST_REQUESTS):
             outcome = await exchange.send(body, model, missing)
+            if isinstance(outcome, ModelFailure) and number > 0:
+                return replace(outcome, sent=True)  # with a request before this one
             if not isinstance(outcome, Refusal):
                 return outcome
             failure = failures.refused(outcome, access, model)
