@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -64,6 +64,15 @@ def text_before(compaction: DocumentCompaction, text: str) -> str | None:
     return "".join([*pieces, text[end:]])
 
 
+def places_taken(compaction: DocumentCompaction, text: str) -> list[tuple[int, int]]:
+    """Where in a text that it can be taken back from a compaction's inserted texts stand, each [start, end) with the
+    character before and behind it: who types there changes what was inserted."""
+    if compaction.appended:
+        return [(len(text) - len(compaction.changes[0].inserted) - 1, len(text) + 1)]
+    places = [(_place(change, compaction.length, text), len(change.inserted)) for change in compaction.changes]
+    return [(place - 1, place + length + 1) for place, length in places if place is not None]
+
+
 def text_in_front(compaction: DocumentCompaction, text: str) -> str | None:
     """The text as it was before an appended compaction, where all of it still stands in front of that."""
     if not compaction.appended or len(compaction.changes) != 1:
@@ -122,7 +131,7 @@ def to_undo(
             f"{named} kept no originals, because conversation.keepOriginals was off; the editor's own undo, or a "
             "backup of yours, may have them"
         )
-    return found, text_before(found, text) if _is_told_apart(found, there, text) else None
+    return found, text_before(found, text) if _is_told_apart(found, there, kept, text) else None
 
 
 def standing(kept: Sequence[DocumentCompaction], text: str) -> list[DocumentCompaction]:
@@ -155,30 +164,23 @@ def _is_away(compaction: DocumentCompaction, kept: Sequence[DocumentCompaction],
         return not _is_just_written(compaction, text)
     if not compaction.certain:
         return not _came_about(compaction, text)
-    inserted = _inserted(compaction)
-    alike = [one for one in kept if one is not compaction and not one.appended and _inserted(one) == inserted]
-    if _is_taken_back(compaction, text, is_alone=not alike):
+    if _is_taken_back(compaction, text):
         return True
-    older = [one for one in kept[kept.index(compaction) + 1 :] if one in alike and one.certain and not one.undone]
-    is_followed = any(_is_taken_back(one, text, is_alone=False) for one in older)
+    older = kept[kept.index(compaction) + 1 :]
+    alike = (one for one in older if one.certain and not one.undone and _inserted(one) == _inserted(compaction))
+    is_followed = any(not one.appended and _stands_as_before(one, text) for one in alike)
     return is_followed and not _is_just_written(compaction, text)
 
 
-def _is_taken_back(compaction: DocumentCompaction, text: str, *, is_alone: bool) -> bool:
+def _is_taken_back(compaction: DocumentCompaction, text: str) -> bool:
     """Whether somebody else took a compaction back: what it removed stands there again. That may stand there twice, so
-    it has to be at its place, or what was inserted is nowhere. Where others inserted the same (not `is_alone`), that
-    says nothing, and any line of it is enough."""
+    it has to be at its place, or what was inserted is nowhere."""
     if compaction.appended:
         return any(len(text) <= change.offset for change in compaction.changes)
     removed = [change.removed for change in compaction.changes if change.removed]
-    if not is_alone and any(line in text for line in _telling_lines(removed) - _telling_lines(_inserted(compaction))):
-        return True
-    stand_again = bool(removed) and all(one in text for one in removed)
-    return stand_again and (_stands_as_before(compaction, text) or not stands_in(compaction, text))
-
-
-def _telling_lines(texts: Iterable[str]) -> set[str]:
-    return {line for text in texts for line in text.splitlines() if len(line) >= TELLING_LENGTH}
+    if not removed or not all(one in text for one in removed):
+        return False
+    return _stands_as_before(compaction, text) or not stands_in(compaction, text)
 
 
 def _inserted(compaction: DocumentCompaction) -> list[str]:
@@ -225,19 +227,30 @@ def _came_about(compaction: DocumentCompaction, text: str) -> bool:
     return stands_in(compaction, text) and not (removed and all(one in text for one in removed))
 
 
-def _is_told_apart(compaction: DocumentCompaction, standing: Sequence[DocumentCompaction], text: str) -> bool:
+def _is_told_apart(
+    compaction: DocumentCompaction, there: Sequence[DocumentCompaction], kept: Sequence[DocumentCompaction], text: str
+) -> bool:
     """Whether what looks like a compaction's summary in a text is its own, given those that stand, the newest first.
 
-    It is not where a later one replaced that summary and says the same, nor where others inserted the same, which no
-    longer stands there for each of them.
+    It is not where a later one replaced that summary and says the same. Where others inserted the same, nobody can tell
+    if that no longer stands there for each of them, or if a line that was removed stands there still.
     """
-    if _is_covered(compaction, standing, text):
+    if _is_covered(compaction, there, text):
         return False
-    uncovered = [one for one in standing if not _is_covered(one, standing, text)]
-    inserted = [change.inserted for one in uncovered for change in one.changes]
-    return is_last_write(compaction, text) or all(
-        text.count(change.inserted) >= inserted.count(change.inserted) for change in compaction.changes
-    )
+    uncovered = [one for one in there if not _is_covered(one, there, text)]
+    inserted = [one for other in uncovered for one in _inserted(other)]
+    if is_last_write(compaction, text):
+        return True
+    if any(text.count(one) < inserted.count(one) for one in _inserted(compaction)):
+        return False
+    is_alone = all(one is compaction or _inserted(one) != _inserted(compaction) for one in kept)
+    return is_alone or not any(line in text for line in _lines_that_went(compaction))
+
+
+def _lines_that_went(compaction: DocumentCompaction) -> set[str]:
+    removed = {line for change in compaction.changes for line in change.removed.splitlines()}
+    inserted = {line for change in compaction.changes for line in change.inserted.splitlines()}
+    return {line for line in removed - inserted if len(line) >= TELLING_LENGTH}
 
 
 def _is_covered(compaction: DocumentCompaction, standing: Sequence[DocumentCompaction], text: str) -> bool:

@@ -25,7 +25,7 @@ EDIT_SECONDS = 60.0
 TOLD_SECONDS = 5.0
 """How long an editor that made an edit may take to tell of it; some collect changes first."""
 
-TIMES_ASKED = 8
+TIMES_ASKED = 3
 """How often an editor is asked for an edit that its user forestalls by typing elsewhere."""
 
 _Ends: TypeAlias = tuple[Place, Place]

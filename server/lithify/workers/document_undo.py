@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lithify.core.document_compactions import (
     DocumentCompaction,
     is_last_write,
+    places_taken,
     restored_ids,
     stands_in,
     text_in_front,
@@ -71,7 +72,8 @@ class DocumentUndoer:
     async def _write(self, found: FoundText, compaction: DocumentCompaction, text: str) -> Written | Changed | InUse:
         await self._records.doubt(compaction.compaction_id)
         ours = is_last_write(compaction, found.text)
-        how = Writing(UNDO, compaction.format, compaction.appended, ours=ours)
+        taken = tuple(places_taken(compaction, found.text))
+        how = Writing(UNDO, compaction.format, compaction.appended, ours=ours, untouched=taken)
         try:
             outcome = await self._places.write(found, text, how)
         except LithifyError as error:
