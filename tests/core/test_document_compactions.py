@@ -202,3 +202,9 @@ def test_a_compaction_that_was_refused_is_not_taken_for_one_before_it_whose_summ
     )
     found, text = to_undo([refused, applied], None, "[SUM][three][four]", "a")
     assert (found.compaction_id, text) == ("applied", "[one][two][three][four]")
+
+
+def test_of_two_that_only_inserted_the_same_both_stand() -> None:
+    older = compaction(compaction_id="older", changes=(TextChange(0, "", "[SUM]"),), length=8)
+    newer = compaction(compaction_id="newer", changes=(TextChange(8, "", "[SUM]"),), length=13)
+    assert chosen([newer, older], "[SUM]one[SUM]typed") == ("newer", "[SUM]onetyped")

@@ -196,7 +196,7 @@ def _stands_as_before(compaction: DocumentCompaction, text: str) -> bool:
         places.append((change.offset + grown, change.removed))
         grown += len(change.removed) - len(change.inserted)
     moved = len(text) - (compaction.length + grown)
-    return any(
+    return any(removed for _, removed in places) and any(
         all(place + shift >= 0 and text.startswith(removed, place + shift) for place, removed in places)
         for shift in {0, moved}
     )
@@ -256,9 +256,8 @@ def _lines_that_went(compaction: DocumentCompaction) -> set[str]:
 def _is_covered(compaction: DocumentCompaction, standing: Sequence[DocumentCompaction], text: str) -> bool:
     """Whether a later one of those that stand, the newest first, replaced what a compaction had inserted."""
     later = standing[: standing.index(compaction)]
-    inserted = [change.inserted for change in compaction.changes]
     removed = [change.removed for one in later if stands_in(one, text) for change in one.changes]
-    return any(mine in theirs for mine in inserted for theirs in removed)
+    return any(mine in theirs for mine in _inserted(compaction) for theirs in removed)
 
 
 def _place(change: TextChange, length: int, text: str) -> int | None:
