@@ -110,7 +110,7 @@ def test_a_session_that_can_only_be_read_is_marked_and_where_it_says_why_is_told
     home.opencode()
     ended = place.run("sessions", "list")
     assert ended.lines[1].endswith("read-only")
-    assert "sessions show' says why" in ended.err
+    assert "sessions show SESSION' says why" in ended.err
 
 
 def test_the_list_of_one_agent_or_one_project_holds_no_others(place: Place, home: AgentHome) -> None:

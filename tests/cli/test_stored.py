@@ -102,7 +102,9 @@ def test_no_database_is_made_in_a_folder_without_one(place: Place, command: tupl
 def test_an_empty_database_file_is_a_folder_in_which_nothing_was_recorded(place: Place) -> None:
     (place.folder / "data").mkdir()
     (place.folder / "data" / "lithify.db").touch()
-    assert run(place, "memory", "list") == Ended(0, f"Nothing was recorded in {place.folder / 'data'} yet.\n", "")
+    ended = run(place, "memory", "list")
+    said = f"Nothing was recorded in {place.folder / 'data'} yet, so there is no memory."
+    assert (ended.code, ended.lines[0], ended.err) == (0, said, "")
 
 
 # Nothing is changed
