@@ -8,7 +8,7 @@ const ROLE =
 
 /** @param head the first characters of the text */
 export function looksLikeChat(path: string, head: string): boolean {
-  if (/\.(json|jsonl|ndjson)$/i.test(path)) {
+  if (/\.(json|jsonl|ndjson|traj)$/i.test(path)) {
     return ROLE.test(head);
   }
   return /\.md$/i.test(path) && (/[\\/]\.specstory[\\/]/.test(path) || /specstory|^_\*\*User/im.test(head));

@@ -4,7 +4,7 @@ import type { LanguageClient, LanguageClientOptions, Middleware } from "vscode-l
 import { settingsInForce, userSettings } from "../read-settings";
 import { nested } from "../settings";
 
-const CHAT_FILES = "**/*.{json,jsonl,ndjson,md}";
+const CHAT_FILES = "**/*.{json,jsonl,ndjson,traj,md}";
 
 /** What the server may send us, beside questions to VS Code's model; each is handled in a file of its own. */
 const HANDLED = { bufferStatus: true, sessionChanged: true, askInstructions: true };

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lithify import __version__
 from lithify.cli.doctor_report import Check
-from lithify.prompt_files.fetch import FETCH_COMMAND
+from lithify.prompt_files.pins import FETCH_COMMAND
 from lithify.prompt_files.templates import find_conversation_prompt, list_prompts, user_prompts_dir
 
 LEAST_SQLITE = "3.35"

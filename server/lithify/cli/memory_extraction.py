@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +35,8 @@ def add_extract(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _extract(args: argparse.Namespace) -> int:
+    import asyncio
+
     from lithify.cli.model_settings import BadSettings, models_of
     from lithify.storage.paths import database_file
 
@@ -60,6 +61,8 @@ def _extract(args: argparse.Namespace) -> int:
 
 async def _extracted(project: Project, folder: Path, settings: Settings) -> Extraction:
     """One extraction, as an editor's command starts it. Raises LithifyError."""
+    import asyncio
+
     from lithify.assembly import hour_ago, new_id, now, now_ms
     from lithify.llm import choice
     from lithify.prompt_files.templates import find_template

@@ -20,7 +20,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Serves until the editor is gone; the exit code: 0 after a shutdown, else 1."""
+    import gc
+
     from lithify.cli.output import fail, say
+
+    gc.disable()  # until the server runs: all that is imported stays, and to look whether it may go takes its time
     from lithify.lsp import serve
 
     if args.tcp is None:

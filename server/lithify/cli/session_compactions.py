@@ -9,7 +9,6 @@ from pathlib import Path
 
 from lithify.core.agent_sessions import SessionFile, in_agent
 from lithify.core.document_compactions import DocumentCompaction, standing, text_before, text_in_front
-from lithify.core.settings import Settings
 from lithify.storage.foreign_files import read as read_foreign
 from lithify.storage.paths import data_dir
 from lithify.storage.reading import Unusable, read_store
@@ -29,7 +28,7 @@ class Undoable:
 def undoable(file: SessionFile) -> list[Undoable]:
     """Those of a session, the newest first, as the data folder knows them; none where it cannot be read."""
     try:
-        folder = data_dir(Settings().data_dir, os.environ)
+        folder = data_dir(None, os.environ)
         if in_agent(file.uri):
             kept = _kept(file.uri, folder)
             return [Undoable(one.compaction_id, one.at, None) for one in kept if one.certain and not one.undone]

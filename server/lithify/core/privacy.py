@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 REDACTED = "[REDACTED]"
 """What stands in place of a private span."""
@@ -216,13 +217,14 @@ def _tags(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind (`opening`, `self_closing`, `closing`), start and end of each tag, in order."""
     position = 0
     misquoted = 0
-    while misquoted < MAX_MISQUOTED_TAGS and (head := _HEAD.search(text, position)):
+    patterns = _patterns()
+    while misquoted < MAX_MISQUOTED_TAGS and (head := patterns.head.search(text, position)):
         closing = head.lastgroup == "slash"
-        tail = _CLOSING_TAIL.search(text, head.end()) if closing else _opening_tail(text, head.end())
+        tail = patterns.closing_tail.search(text, head.end()) if closing else _opening_tail(text, head.end())
         if tail is not None:
             position = tail.start() if tail.lastgroup == "head" else tail.end()
             kind = "closing" if closing else "self_closing" if tail.lastgroup == "slash" else "opening"
-        elif not closing and _UNQUOTED_TAIL.search(text, head.end()):
+        elif not closing and patterns.unquoted_tail.search(text, head.end()):
             misquoted += 1
             position = head.end()
             kind = "opening"
@@ -232,7 +234,7 @@ def _tags(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _opening_tail(text: str, position: int) -> re.Match[str] | None:
-    while (tail := _OPENING_TAIL.search(text, position)) and tail.lastgroup == "quoted":
+    while (tail := _patterns().opening_tail.search(text, position)) and tail.lastgroup == "quoted":
         position = tail.end()
     return tail
 
@@ -275,9 +277,22 @@ _QUOTED = (
 _OPENING_HEAD = rf"{_LESS}{_SPACE}*+{_NAME}"
 _CLOSING_HEAD = rf"{_LESS}{_SPACE}*+{_SLASH}{_SPACE}*+{_NAME}"
 _FLAGS = re.IGNORECASE | re.ASCII
-_HEAD = re.compile(rf"{_LESS}{_SPACE}*+(?P<slash>{_SLASH}{_SPACE}*+)?+{_NAME}", _FLAGS)
-_CLOSING_TAIL = re.compile(rf"{_GREATER}|(?P<head>{_OPENING_HEAD})", _FLAGS)
-_UNQUOTED_TAIL = re.compile(rf"{_GREATER}|{_CLOSING_HEAD}", _FLAGS)
-_OPENING_TAIL = re.compile(
-    rf"(?P<quoted>{_QUOTED})|(?P<slash>{_SLASH}{_SPACE}*+{_GREATER})|{_GREATER}|(?P<head>{_CLOSING_HEAD})", _FLAGS
-)
+
+
+class _Patterns(NamedTuple):
+    head: re.Pattern[str]
+    closing_tail: re.Pattern[str]
+    unquoted_tail: re.Pattern[str]
+    opening_tail: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """The patterns, compiled when the first word that looks like a tag comes: most events hold none."""
+    quoted, slash = f"(?P<quoted>{_QUOTED})", f"(?P<slash>{_SLASH}{_SPACE}*+{_GREATER})"
+    return _Patterns(
+        re.compile(rf"{_LESS}{_SPACE}*+(?P<slash>{_SLASH}{_SPACE}*+)?+{_NAME}", _FLAGS),
+        re.compile(rf"{_GREATER}|(?P<head>{_OPENING_HEAD})", _FLAGS),
+        re.compile(rf"{_GREATER}|{_CLOSING_HEAD}", _FLAGS),
+        re.compile(rf"{quoted}|{slash}|{_GREATER}|(?P<head>{_CLOSING_HEAD})", _FLAGS),
+    )

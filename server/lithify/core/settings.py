@@ -30,7 +30,9 @@ ModelName = Annotated[StrictStr, Field(min_length=1)] | None
 class Section(BaseModel):
     """A group of settings. Unknown names are ignored here and told by `unknown_settings`."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
+    )
 
 
 class Recording(Section):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from lithify.core.model_calls import ModelFailure
 from lithify.core.settings import AcpModel as AcpSettings
 from lithify.core.settings import HttpModel as HttpSettings
 from lithify.core.settings import Model as ModelSettings
-from lithify.llm.acp.model import AcpModel
-from lithify.llm.acp.profiles import PROFILES, find_profile
 from lithify.llm.editor import EditorModel
-from lithify.llm.http.model import HttpModel
 from lithify.llm.offline import OfflineModel
 
-AnyModel: TypeAlias = EditorModel | AcpModel | HttpModel | OfflineModel
+if TYPE_CHECKING:
+    from lithify.llm.acp.model import AcpModel
+    from lithify.llm.http.model import HttpModel
+
+    AnyModel: TypeAlias = EditorModel | AcpModel | HttpModel | OfflineModel
 
 
 class Models:
@@ -71,6 +72,9 @@ class Models:
         return models or (self._offline,)
 
     def _new_agent(self, settings: AcpSettings) -> AcpModel | ModelFailure:
+        from lithify.llm.acp.model import AcpModel
+        from lithify.llm.acp.profiles import PROFILES, find_profile
+
         profile = find_profile(settings.profile, settings.command)
         if profile is None:
             known = ", ".join(one.name for one in PROFILES)
@@ -81,6 +85,8 @@ class Models:
         return AcpModel(profile, command, settings.env, self._environment)
 
     def _new_endpoint(self, settings: HttpSettings) -> HttpModel | ModelFailure:
+        from lithify.llm.http.model import HttpModel
+
         if settings.base_url is None:
             return _failure("model.http.baseUrl is not set; set it to the address of an endpoint")
         return HttpModel(settings, self._environment)

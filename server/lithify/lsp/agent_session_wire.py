@@ -1,24 +1,11 @@
-"""The sessions of agents on the wire: what is asked, and what is told of each."""
+"""A session of an agent as the wire tells it. The command line, which answers alike, needs no more of the wire."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from lithify.core.agent_sessions import AgentSession
-from lithify.lsp.wire import ProjectUri, Wire
-
-
-class ListAgentSessions(Wire):
-    project_uri: ProjectUri | None = None
-    agent: str | None = None
-    limit: Annotated[int, Field(gt=0)] | None = None
-
-
-class GetAgentSession(Wire):
-    uri: str
 
 
 def agent_session(session: AgentSession) -> dict[str, Any]:

@@ -30,9 +30,10 @@ TIMESTAMP_PATTERN = re.compile(
 
 
 class Wire(BaseModel):
-    """A shape on the wire; unknown keys are let through, since more may be added."""
+    """A shape on the wire; unknown keys are let through, since more may be added. Its check is built when it first
+    comes: no editor sends all of them, and none before it was answered."""
 
-    model_config = ConfigDict(alias_generator=to_camel, strict=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(alias_generator=to_camel, strict=True, frozen=True, extra="ignore", defer_build=True)
 
 
 def is_ulid(text: str) -> bool:
@@ -361,6 +362,16 @@ class PreviewCompaction(CompactConversation):
         """The command that is previewed."""
         anchored = any(one is not None for one in (self.message_id, self.index, self.line))
         return "lithify.compact_up_to_here" if anchored else "lithify.compact_conversation"
+
+
+class ListAgentSessions(Wire):
+    project_uri: ProjectUri | None = None
+    agent: str | None = None
+    limit: Annotated[int, Field(gt=0)] | None = None
+
+
+class GetAgentSession(Wire):
+    uri: str
 
 
 class CompactWithInstructions(Wire):

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from lithify.prompt_files.kept import Damaged, KeptPrompt, prompt_of_sources, read_kept, write_kept
-from lithify.prompt_files.pins import Pin, kimi_pin, sha256_of
+from lithify.prompt_files.pins import FETCH_COMMAND, Pin, kimi_pin, sha256_of
 from lithify.prompt_files.pip_download import DownloadFailed, PipCommand, download_wheel, pip_commands
 
-FETCH_COMMAND = "lithify prompts fetch"
 DOWNLOAD_TIMEOUT_S = 120.0
 
 

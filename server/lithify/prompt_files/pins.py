@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+FETCH_COMMAND = "lithify prompts fetch"
+"""Gets what is pinned."""
+
 PACKAGE_DIR = Path(__file__).resolve().parents[1]
 """The folder of the `lithify` package that runs."""
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from lithify.prompt_files.fetch import FETCH_COMMAND
 from lithify.prompt_files.installed import installed_prompts
 from lithify.prompt_files.kept import Damaged, KeptPrompt, read_kept
-from lithify.prompt_files.pins import Pin, kimi_pin, templates_dir
+from lithify.prompt_files.pins import FETCH_COMMAND, Pin, kimi_pin, templates_dir
 
 OWN_SOURCE = "lithify"
 """`source` of Lithify's own prompt."""

@@ -6,9 +6,10 @@ import asyncio
 import os
 from typing import Any
 
-from lithify.lsp.agent_session_wire import GetAgentSession, ListAgentSessions, agent_session
+from lithify.lsp.agent_session_wire import agent_session
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.shown_conversation import about_transcript, document_compaction, shown_conversation
+from lithify.lsp.wire import GetAgentSession, ListAgentSessions
 from lithify.storage.projects import path_of
 
 
