@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # else every start of Lithify in a test would compile all of it anew
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-agents test-resume test-editors test-real-model test-vscode-unit test-vscode play vsix bench lint check docs clean
+.PHONY: demo test test-kills test-agents test-resume test-editors test-real-model test-vscode-unit test-vscode play vsix bench lint check docs clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/lithify prompts fetch || echo "Going on with Lithify's own prompt; run '$(BIN)/lithify prompts fetch' again when the package index can be reached."
@@ -13,6 +14,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev lint
 	@$(BIN)/lithify prompts fetch
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-kills: $(VENV)/.installed-dev
+	LITHIFY_ALL_KILLS=1 $(BIN)/python -m pytest -n auto tests/e2e/test_kills.py tests/workers/test_document_crashes.py tests/storage/test_crashes.py
 
 test-agents: $(VENV)/.installed-dev
 	@$(BIN)/python -m tools.agents

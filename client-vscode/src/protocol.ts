@@ -221,6 +221,16 @@ export interface PreviewCompaction {
   line?: number | null;
 }
 
+export interface ListAgentSessions {
+  projectUri?: string | null;
+  agent?: string | null;
+  limit?: number | null;
+}
+
+export interface GetAgentSession {
+  uri: string;
+}
+
 /** One of the two compactions as a command of LSP; the user is asked for its instructions first. */
 export interface CompactWithInstructions {
   command: "lithify.compact_conversation" | "lithify.compact_up_to_here";

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support import warm
+
 COMMAND = (sys.executable, "-m", "lithify")
 SECONDS = 40
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -77,7 +79,13 @@ class Place:
         } | more
 
     def run(self, *arguments: str, under: Sequence[str] = (), **environment: str) -> Ended:
-        """Runs the command to its end in a pipe, with no input."""
+        """Runs the command to its end in a pipe, with no input. It starts warm, unless it runs `under` another one or
+        Python is told something."""
+        environment = self.environment(**environment)
+        if not under and not any(self.customisation.iterdir()):
+            plain = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+            if warm.may_be_warm(plain):
+                return Ended(*warm.run(arguments, plain, self.folder, SECONDS))
         done = subprocess.run(
             [*under, *COMMAND, *arguments],
             stdin=subprocess.DEVNULL,
@@ -86,7 +94,7 @@ class Place:
             timeout=SECONDS,
             check=False,
             cwd=self.folder,
-            env=self.environment(**environment),
+            env=environment,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
 

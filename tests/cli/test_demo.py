@@ -47,9 +47,7 @@ class Told:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.data_dir = place.folder / "data"
-        began = time.monotonic()
         self.ended = place.run("demo", LITHIFY_DATA_DIR=str(self.data_dir))
-        self.seconds = time.monotonic() - began
 
     def sizes(self) -> list[tuple[str, int, int]]:
         """The rows of the last table: label, messages, tokens."""
@@ -73,10 +71,6 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
 
 def test_the_demo_succeeds_and_says_nothing_on_stderr(told: Told) -> None:
     assert (told.ended.code, told.ended.err) == (0, "")
-
-
-def test_the_demo_takes_well_under_ten_seconds(told: Told) -> None:
-    assert told.seconds < 10
 
 
 def test_the_demo_leaves_no_file_behind(told: Told) -> None:

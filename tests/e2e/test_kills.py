@@ -1,6 +1,7 @@
 """kill -9 at random moments of a session of events, extractions and buffer compactions: nothing lost, nothing twice.
 
-Four runs, so that they go in parallel; each prints its seed, and `LITHIFY_KILLS_SEED` repeats it.
+One run in `make test`, four in `make test-kills`, so that they go in parallel; each prints its seed, and
+`LITHIFY_KILLS_SEED` repeats it.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from tests.support.editor import (
     refuse,
     stored_states,
 )
+from tests.support.kills import at_least
 from tests.support.raw_client import Json, RawClient
 
 pytestmark = pytest.mark.asyncio
 
+RUNS = at_least(1, 4)
 KILLS = 52
-"""In each of the four runs: 208 together."""
+"""In each of the runs: 208 in all four."""
 
 STARTING_SHARE = 0.2
 """How many of the kills come before the server has answered anything."""
@@ -145,7 +148,7 @@ def _kill(client: RawClient) -> None:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("run", range(4))
+@pytest.mark.parametrize("run", range(RUNS))
 async def test_after_every_kill_each_event_is_in_one_place_and_none_was_extracted_twice(
     run: int, tmp_path: Path
 ) -> None:

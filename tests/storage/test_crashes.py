@@ -15,10 +15,11 @@ import pytest
 
 from lithify.storage.store import open_store
 from tests.support.clock import Clock
+from tests.support.kills import at_least
 from tests.support.stores import CEILING_BYTES, IN_MEMORY, buffer_file, buffered_ids, event, states
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 32
+KILLS = at_least(8, 32)
 
 
 def started(*arguments: object) -> subprocess.Popen[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -221,28 +220,6 @@ def test_a_record_of_any_text_is_kept_and_found_and_forgotten(store: Store, fiel
     assert found(store, "pelican") == ["R1"]
     assert store.forget_record("R1")
     assert found(store, "pelican") == []
-
-
-def test_searching_twenty_thousand_records_takes_less_than_a_second(store: Store) -> None:
-    words = [f"word{number}" for number in range(997)]
-    values = [
-        (f"R{n}", n, f"k{n}", f"{words[n % 997]} common title", " ".join(words[(n * k) % 997] for k in range(40)))
-        for n in range(1, 20_001)
-    ]
-    with store.transaction():
-        store._connection.executemany(
-            "INSERT INTO memory_records (record_id, number, project_id, type, exact_key, title, summary, facts,"
-            " concepts, files, method, created_at, updated_at)"
-            " VALUES (?, ?, 'p1', 'decision', ?, ?, ?, '[]', '[]', '[]', 'model', '', '')",
-            values,
-        )
-        store._connection.execute(
-            "INSERT INTO memory_index (rowid, title, summary, facts, concepts, files)"
-            " SELECT number, title, summary, facts, concepts, files FROM memory_records"
-        )
-    before = time.process_time()
-    assert len(found(store, "common title word5 word6 word7", limit=50)) == 50
-    assert time.process_time() - before < 1.0
 
 
 # --- records as they are kept ---------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
+
 WAIT_SECONDS = 15.0
 COMMAND = (str(Path(sys.executable).with_name("lithify")), "serve")
 
@@ -55,7 +57,7 @@ ANSWERERS: Mapping[str, Answerer] = {"window/workDoneProgress/create": lambda _:
 class RawClient:
     """One editor with one server process. `messages` holds everything the server sent, in order."""
 
-    def __init__(self, process: asyncio.subprocess.Process, data_dir: Path) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | warm.Process, data_dir: Path) -> None:
         self.process = process
         self.data_dir = data_dir
         self.messages: list[Json] = []
@@ -77,19 +79,28 @@ class RawClient:
         environment: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         reading: bool = True,
+        cold: bool = False,
     ) -> RawClient:
-        """Starts the server with its data in `data_dir`; an editor that is not `reading` leaves its pipe unread."""
+        """Starts the server with its data in `data_dir`; an editor that is not `reading` leaves its pipe unread.
+
+        It starts warm, unless it is to be as another process sees a server that an editor starts: `cold`.
+        """
         unread, pipe = (None, asyncio.subprocess.PIPE) if reading else os.pipe()
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            *arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=pipe,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "LITHIFY_DATA_DIR": str(data_dir), **(environment or {})},
-            cwd=cwd,
-            limit=1 << 16,
-        )
+        variables = {**os.environ, "LITHIFY_DATA_DIR": str(data_dir), **(environment or {})}
+        process: asyncio.subprocess.Process | warm.Process
+        if cold or not warm.may_be_warm(variables):
+            process = await asyncio.create_subprocess_exec(
+                *COMMAND,
+                *arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=pipe,
+                stderr=asyncio.subprocess.PIPE,
+                env=variables,
+                cwd=cwd,
+                limit=1 << 16,
+            )
+        else:
+            process = await warm.Process.start(["serve", *arguments], variables, cwd, None if reading else pipe)
         client = cls(process, data_dir)
         if unread is not None:
             os.close(pipe)
@@ -260,7 +271,10 @@ class RawClient:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._unread is not None:
             os.close(self._unread)
-        self.process._transport.close()  # type: ignore[attr-defined] # the pipes, now and not when collected
+        if isinstance(self.process, warm.Process):
+            self.process.close()
+        else:
+            self.process._transport.close()  # type: ignore[attr-defined] # the pipes, now and not when collected
 
     async def _read(self) -> None:
         stream = self.process.stdout

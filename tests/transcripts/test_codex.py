@@ -495,18 +495,18 @@ def test_eight_megabytes_are_read_and_compacted_in_seconds() -> None:
     line = json.dumps(items(call(1))[0]) + "\n" + json.dumps(items(output(1, "x" * 4000))[0]) + "\n"
     text = rollout() + line * 2000
     assert len(text) > 8_000_000
-    begun = time.perf_counter()
+    begun = time.process_time()
     parsed = codex.parse(text)
     made = codex.write(text, parsed, 0, 3000, SUMMARY, STAMP)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
     assert len(codex.parse(made).messages) == 1001
 
 
 def test_deeply_repeated_compactions_are_read_in_linear_time() -> None:
     text = rollout(*[one for _ in range(3000) for one in (*items(user("a")), compacted(user("x"), said("y")))])
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert len(codex.parse(text).messages) == 2
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_a_record_whose_type_is_no_text_is_no_record_of_codex() -> None:

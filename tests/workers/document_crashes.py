@@ -24,6 +24,7 @@ from tests.support import claude_code_loader, codex_loader, gemini_loader, kimi_
 from tests.support.agent_homes import AgentHome
 from tests.support.document_bench import DocumentBench
 from tests.support.kept_sessions import keep
+from tests.support.kills import ALL
 
 WATCHED = frozenset(
     str(module.__file__)
@@ -42,13 +43,15 @@ LOADED: dict[str, Callable[[bytes], int]] = {
 }
 """By agent, how many messages it takes up again of a file."""
 
-STEPS = {"claude-code": 1}
-"""Of the agents that are not named here only each fifth line: all are written by the same lines."""
+STEPS = {"claude-code": 1} if ALL else {"claude-code": 5}
+"""Of the agents that are not named here only some of the lines: all are written by the same ones."""
+
+STEP = 5 if ALL else 15
 
 
 def crash_at_every_line(command: str, agent: str, folder: Path) -> None:
     """Kills a process at each line, or at some of them, until one ends by itself."""
-    for at in count(1, STEPS.get(agent, 5)):
+    for at in count(1, STEPS.get(agent, STEP)):
         place = folder / str(at)
         place.mkdir()
         file = keep(AgentHome(place), agent).path

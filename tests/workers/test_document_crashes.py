@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.kept_sessions import APPENDED
 from tests.support.stores import IN_MEMORY
-from tests.workers.document_crashes import STEPS
+from tests.workers.document_crashes import STEP, STEPS
 
 ROOT = Path(__file__).resolve().parents[2]
 MESSAGES, COMPACTED = 6, 3
@@ -47,7 +47,7 @@ def undoings(agent: str) -> list[dict[str, Any]]:
 def test_there_are_many_lines_to_be_killed_at(
     agent: str, compactions: list[dict[str, Any]], undoings: list[dict[str, Any]]
 ) -> None:
-    step = STEPS.get(agent, 5)
+    step = STEPS.get(agent, STEP)
     assert (len(compactions) > 100 // step, len(undoings) > 80 // step) == (True, True)
     assert [compactions[-1]["killed"], undoings[-1]["killed"]] == [False, False]
 
