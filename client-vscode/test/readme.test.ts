@@ -32,13 +32,11 @@ function complaints(text: string): string[] {
   host.getSourceFile = (name, version) =>
     name === EXAMPLE ? ts.createSourceFile(name, text, version) : getSourceFile(name, version);
   const program = ts.createProgram([EXAMPLE], options, host);
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+  return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
 }
 
 function example(): string {
-  const found = /```ts\n([^]*?)```/.exec(readFileSync(join(FOLDER, "README.md"), "utf8"));
+  const found = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(FOLDER, "README.md"), "utf8"));
   return GIVEN + (found?.[1] ?? "").replace('"./lithify-api"', '"../api"');
 }
 
