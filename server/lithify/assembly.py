@@ -48,7 +48,7 @@ from lithify.workers.model_use import Ledger, ModelUse
 from lithify.workers.ports import Models, Store
 from lithify.workers.session_compaction import SessionCompactor
 from lithify.workers.sessions import SessionKeeper
-from lithify.workers.storage_thread import StorageThread
+from lithify.workers.storage_thread import StorageThread, one_at_a_time
 from lithify.workers.watcher import LOOK_EVERY_SECONDS, Watcher
 
 logger = logging.getLogger(__name__)
@@ -167,7 +167,7 @@ class Lithify:
         )
         self.document_compactor = self._document_compactor()
         self.agent_sessions = AgentSessions(Catalogue(environment))
-        use = ModelUse(self.storage.run, hooks.settings, self.choose_models, now, hour_ago)
+        use = ModelUse(one_at_a_time(self.storage.run), hooks.settings, self.choose_models, now, hour_ago)
         self.extractor = Extractor(
             use,
             hooks.settings,

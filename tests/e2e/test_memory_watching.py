@@ -168,7 +168,7 @@ async def test_at_the_budget_a_users_extraction_goes_on(start: Starter) -> None:
     fresh = await start(options={**SMALL, "background": {"maxModelCallsPerHour": 1}})
     fresh.answerers[COMPLETE] = MemoryModel()
     await record(fresh, note("x" * 1024))
-    await fresh.notification(CHANGED, records=1, entries=0)
+    await fresh.notification(CHANGED, records=1, entries=0, state="idle")  # a run that goes on would be joined
     await record(fresh, note("y" * 1024))
     assert (await fresh.command("lithify.extract_now", {}))["extracted"] == 1
     assert (await buffer_status(fresh))["background"]["modelCallsLastHour"] == 1

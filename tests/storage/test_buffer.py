@@ -368,3 +368,105 @@ def test_a_lock_whose_file_was_deleted_is_made_anew(buffer: Buffer) -> None:
     with buffer.held(), pytest.raises(LockUnavailable), other.held():
         pass
     other.close()
+
+
+# --- lines that are kept --------------------------------------------------------------------------------------
+
+
+def keep(buffer: Buffer, *event_ids: str) -> None:
+    """Appends events and keeps what the lines say."""
+    buffer.append([line(event_id) for event_id in event_ids], CEILING_BYTES)
+    buffer.lines(keep=True)
+
+
+def told(buffer: Buffer) -> list[str | None]:
+    """The ids of the lines, None where there is no entry."""
+    return [None if one.entry is None else one.entry.event_id for one in buffer.lines(keep=True)]
+
+
+def test_lines_that_lie_where_they_did_are_not_read_again(buffer: Buffer) -> None:
+    keep(buffer, "E1", "E2")
+    kept = buffer.lines(keep=True)
+    buffer.append([line("E3")], CEILING_BYTES)
+    found = buffer.lines()
+    assert [one is other for one, other in zip(found, kept, strict=False)] == [True, True]
+
+
+def test_lines_that_were_appended_are_found_beside_those_kept(buffer: Buffer) -> None:
+    keep(buffer, "E1", "E2")
+    buffer.append([line("E3")], CEILING_BYTES)
+    assert told(buffer) == ["E1", "E2", "E3"]
+
+
+def test_a_line_that_was_changed_in_its_place_is_read_again(buffer: Buffer) -> None:
+    keep(buffer, "E1", "E2")
+    buffer.path.write_bytes(buffer.path.read_bytes().replace(b'"E1"', b'"E9"'))
+    assert told(buffer) == ["E9", "E2"]
+
+
+def test_a_line_that_was_taken_away_is_kept_no_longer(buffer: Buffer) -> None:
+    keep(buffer, "E1", "E2")
+    buffer.path.write_bytes(f"{line('E2')}\n".encode())
+    assert told(buffer) == ["E2"]
+
+
+def test_a_file_cut_off_in_a_line_keeps_nothing_of_it(buffer: Buffer) -> None:
+    keep(buffer, "E1", "E2")
+    buffer.path.write_bytes(buffer.path.read_bytes()[:-20])
+    assert told(buffer) == ["E1", None]
+
+
+def test_a_torn_line_that_is_completed_is_read_as_a_whole(buffer: Buffer) -> None:
+    buffer.path.write_bytes(line("E1").encode()[:-20])
+    assert told(buffer) == [None]
+    with buffer.path.open("ab") as file:
+        file.write(line("E1").encode()[-20:] + b"\n")
+    assert told(buffer) == ["E1"]
+
+
+def test_after_a_rewrite_the_lines_that_stayed_are_not_read_again(buffer: Buffer) -> None:
+    keep(buffer, "E1", "E2")
+    stayed = buffer.lines()[1]
+    buffer.rewrite([line("E3").encode(), stayed.data])
+    assert (told(buffer), buffer.lines()[1] is stayed) == (["E3", "E2"], True)
+
+
+def test_a_rewrite_that_fails_keeps_what_is_in_the_file(buffer: Buffer, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(buffer, "E1", "E2")
+    monkeypatch.setattr("lithify.storage.system.rename", refuse)
+    with pytest.raises(OSError, match="refused"):
+        buffer.rewrite([line("E2").encode()])
+    assert told(buffer) == ["E1", "E2"]
+
+
+def refuse(*_: Path) -> None:
+    raise OSError("refused")
+
+
+def test_a_long_file_is_read_in_pieces(buffer: Buffer) -> None:
+    names = [f"E{number}" for number in range(50)]
+    buffer.append(map(line, names), CEILING_BYTES)
+    pieces = 0
+    while not buffer.read_on(1000):
+        pieces += 1
+    assert (pieces > 5, told(buffer)) == (True, names)
+
+
+def test_a_piece_that_was_read_is_not_read_again(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    buffer.read_on(10)
+    assert buffer.lines()[0] is buffer.lines()[0]
+
+
+def test_reading_in_pieces_ends_where_others_change_the_file_meanwhile(buffer: Buffer) -> None:
+    buffer.append([line("E1"), line("E2")], CEILING_BYTES)
+    buffer.read_on(10)
+    buffer.path.write_bytes(f"{line('E3')}\n{line('E4')}\n".encode())
+    assert (buffer.read_on(10), told(buffer)) == (True, ["E3", "E4"])
+
+
+def test_what_was_let_go_is_read_again(buffer: Buffer) -> None:
+    keep(buffer, "E1")
+    before = buffer.lines()[0]
+    buffer.forget()
+    assert buffer.lines()[0] is not before

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lithify.core.entries import Entry, Line, entry_line, read_lines, summary_entry
+from lithify.core.entries import Entry, Line, entry_line, read_line, read_lines, summary_entry
 from lithify.core.eviction import evict
 from lithify.core.records import RecordDraft
 from lithify.storage.settling import judge
@@ -340,3 +340,9 @@ def test_a_batch_extracts_no_event_of_another_project(store: Store, tmp_path: Pa
 def test_an_eviction_lets_no_event_of_another_project_go(store: Store, tmp_path: Path) -> None:
     store.staging.evict("p1", evict([line("E1"), line("F1"), line("E2"), line("E3")]))
     assert states(tmp_path) == {"E1": "evicted", "E2": "buffered", "F1": "buffered"}
+
+
+def test_a_summary_that_bears_the_id_of_an_event_stands_for_its_sources_alone() -> None:
+    known = dict.fromkeys(("E1", "E2"), ("p1", "buffered"))
+    bearing = read_line(entry_line(line("E1", "E2")).encode())
+    assert judge("p1", [bearing], known, ["E1", "E2"]).lost == ("E1",)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -531,3 +532,65 @@ def test_the_lines_of_a_summary_are_read_as_they_were_written(store: Store, tmp_
     compact(store, "S", *there)
     (line,) = read_lines(buffer_file(tmp_path).read_bytes())
     assert (line.entry, first.timestamp) == (summary("S", *there), "2026-01-02T03:04:05Z")
+
+
+# --- lines that are kept while work goes on -------------------------------------------------------------------
+
+
+@pytest.fixture
+def working(store: Store) -> Store:
+    """A store that extracts `p1`, and has read its buffer."""
+    assert store.staging.begin_extraction("p1")
+    entries(store)
+    return store
+
+
+def test_a_line_taken_away_by_hand_during_work_is_found_lost(working: Store, tmp_path: Path) -> None:
+    lines = buffer_file(tmp_path).read_bytes().splitlines(keepends=True)
+    buffer_file(tmp_path).write_bytes(b"".join(lines[1:]))
+    assert ids(entries(working)) == ["E2", "E3", "E4"]
+    assert states(tmp_path)["E1"] == "waiting"
+
+
+def test_what_another_process_extracts_during_work_is_claimed_no_more(working: Store, other: Store) -> None:
+    extract(other, [one for one in entries(other) if one.event_id == "E1"])
+    assert ids(claim(working, "extraction", "E1", "E2")) == ["E2"]
+
+
+def test_an_event_that_others_marked_gone_during_work_leaves_the_buffer(working: Store, tmp_path: Path) -> None:
+    change(tmp_path, "UPDATE events SET state = 'evicted' WHERE event_id = 'E2'")
+    assert (ids(entries(working)), buffered_ids(tmp_path)) == (["E1", "E3", "E4"], ["E1", "E3", "E4"])
+
+
+def test_a_secret_written_into_the_buffer_during_work_is_scrubbed(working: Store, tmp_path: Path) -> None:
+    secret = {"type": "text", "content": "<private>hunter2</private>"}
+    (first, *_) = read_lines(buffer_file(tmp_path).read_bytes())
+    assert first.entry is not None
+    write(working, tmp_path, entry_line(replace(first.entry, event_id="E7", body=secret)).encode() + b"\n")
+    assert entries(working)[-1].body["content"] == "[REDACTED]"
+    assert b"hunter2" not in buffer_file(tmp_path).read_bytes()
+
+
+def test_a_secret_written_into_a_line_of_ours_is_scrubbed(store: Store, tmp_path: Path) -> None:
+    (first, *others) = read_lines(buffer_file(tmp_path).read_bytes())
+    assert first.entry is not None
+    secret = replace(first.entry, body={"type": "text", "content": "<private>hunter2</private>"})
+    lines = [entry_line(secret).encode(), *(one.data for one in others), b""]
+    buffer_file(tmp_path).write_bytes(b"\n".join(lines))
+    assert entries(store)[0].body["content"] == "[REDACTED]"
+
+
+def test_without_work_nothing_is_kept(store: Store) -> None:
+    buffer = store.events.buffer("p1")
+    entries(store)
+    assert buffer.lines()[0] is not buffer.lines()[0]
+
+
+def test_all_is_let_go_when_no_work_is_left(working: Store) -> None:
+    buffer = working.events.buffer("p1")
+    kept = buffer.lines()[0]
+    working.staging.begin_compaction()
+    working.staging.end_extraction("p1")
+    assert buffer.lines()[0] is kept
+    working.staging.end_compaction()
+    assert buffer.lines()[0] is not kept

@@ -14,7 +14,7 @@ import pytest
 from lithify.core.outcomes import LithifyError
 from lithify.workers import storage_thread
 from lithify.workers.ports import Store
-from lithify.workers.storage_thread import MAX_BATCH, MAX_KEPT, ProbedStore, StorageThread
+from lithify.workers.storage_thread import MAX_BATCH, MAX_KEPT, ProbedStore, StorageThread, one_at_a_time
 
 NEVER = 3600.0
 FULL = OSError(28, "No space left on device")
@@ -195,6 +195,26 @@ async def test_a_job_is_queued_before_it_is_awaited(thread: StorageThread[Any, A
     await thread.run(job(disk, "second"))
     await first
     assert disk.done == ["first", "second"]
+
+
+@pytest.mark.asyncio
+async def test_an_item_waits_for_one_job_of_long_work_at_most(thread: StorageThread[Any, Any], disk: Disk) -> None:
+    run = one_at_a_time(thread.run)
+    with_the_first = held(thread)
+    works = [asyncio.ensure_future(run(job(disk, name))) for name in ("first", "second", "third")]
+    await asyncio.sleep(0)
+    thread.put("item")
+    with_the_first.set()
+    await asyncio.gather(*works)
+    assert disk.done == ["first", "item", "second", "third"]
+
+
+@pytest.mark.asyncio
+async def test_long_work_goes_on_after_a_job_that_fails(thread: StorageThread[Any, Any], disk: Disk) -> None:
+    run = one_at_a_time(thread.run)
+    with pytest.raises(ZeroDivisionError):
+        await run(lambda _: 1 // 0)
+    assert await run(job(disk, "next")) == "next"
 
 
 def test_the_backlog_is_what_is_queued(thread: StorageThread[Any, Any]) -> None:

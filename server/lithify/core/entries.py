@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from lithify.core.events import buffer_line, storable_json
+from lithify.core.privacy import may_hold_tag
 
 SUMMARY_PREFIX = "compact_"
 SUMMARY_KIND = "session_summary"
@@ -40,11 +41,18 @@ class Line:
 
     data: bytes
     entry: Entry | None
+    free_of_tags: bool = False
+    """Whether it was seen that no private tag can be in it."""
 
 
 def read_lines(data: bytes) -> list[Line]:
     """The lines of a buffer file, in order; empty ones are passed over. Never raises on what stands in them."""
-    return [Line(raw, read_entry(raw)) for raw in data.split(b"\n") if raw.strip()]
+    return [read_line(raw) for raw in data.split(b"\n") if raw.strip()]
+
+
+def read_line(raw: bytes) -> Line:
+    """A line from its bytes, without the newline."""
+    return Line(raw, read_entry(raw), not may_hold_tag(raw.decode(errors="replace")))
 
 
 def read_entry(raw: bytes) -> Entry | None:
@@ -55,13 +63,20 @@ def read_entry(raw: bytes) -> Entry | None:
         return None
     if not isinstance(found, dict):
         return None
-    texts = [one for name in _TEXTS if isinstance(one := found.get(name), str)]
-    body, sources = found.get("body"), found.get("source_event_ids", [])
-    if len(texts) < len(_TEXTS) or not texts[0] or not isinstance(body, dict):
+    event_id, namespace, kind, timestamp, surface = map(found.get, _TEXTS)
+    body, sources = found.get("body"), found.get("source_event_ids", ())
+    if not (
+        isinstance(event_id, str)
+        and event_id
+        and isinstance(namespace, str)
+        and isinstance(kind, str)
+        and isinstance(timestamp, str)
+        and isinstance(surface, str)
+        and isinstance(body, dict)
+    ):
         return None
-    if not isinstance(sources, list) or not all(isinstance(one, str) for one in sources):
+    if sources != () and not (isinstance(sources, list) and all(isinstance(one, str) for one in sources)):
         return None
-    event_id, namespace, kind, timestamp, surface = texts
     return Entry(event_id, namespace, kind, body, timestamp, surface, tuple(sources))
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from lithify.core.entries import Line, read_lines
+from lithify.core.entries import Line, read_line, read_lines
 from lithify.core.projects import BufferSize
 from lithify.storage import system
 from lithify.storage.locks import FileLock
@@ -33,7 +33,11 @@ NEWLINE = b"\n"
 PROBE_BYTES = 1 << 16
 """What a disk must at least take to be taken for well."""
 
+KEPT_BYTES = 1 << 24
+"""The lines of a longer file are not kept from one reading to the next, so that memory stays bounded."""
+
 _PIECE_BYTES = 1 << 20
+_NOTHING: tuple[bytes, list[Line]] = (b"", [])
 
 
 class Buffer:
@@ -43,6 +47,7 @@ class Buffer:
         self.path = folder / "buffer.ndjson"
         self.lock = FileLock(folder / "buffer.lock")
         self._counted: tuple[Stamp, int] = ((0, 0, 0), 0)  # what the file was when it was counted, and its lines
+        self._read = _NOTHING  # whole lines as they were last seen in the file, and what they say
         self._swept = False
         self._told: set[int] = set()  # hashes of broken lines that a warning told of
 
@@ -83,9 +88,30 @@ class Buffer:
         except FileNotFoundError:
             return b""
 
-    def lines(self) -> list[Line]:
-        """The lines of the file, in order."""
-        return read_lines(self.read())
+    def lines(self, *, keep: bool = False) -> list[Line]:
+        """The lines of the file, in order. `keep`: what they say is kept until `forget`, and those that still lie where
+        they did then, byte for byte, are not read again."""
+        data = self.read()
+        before, lines = self._read if data.startswith(self._read[0]) else _NOTHING
+        found = [*lines, *read_lines(data[len(before) :])]
+        if keep:
+            self._keep(data, found)
+        return found
+
+    def read_on(self, size: int) -> bool:
+        """Reads about so many more bytes and keeps what their lines say, so that a long file is read in many short
+        moments; whether `lines` has little left to read. It has all where the file was changed meanwhile."""
+        data = self.read()
+        before, lines = self._read
+        end = data.find(NEWLINE, len(before) + size) + 1
+        if not end or len(data) > KEPT_BYTES or not data.startswith(before):
+            return True
+        self._keep(data[:end], [*lines, *read_lines(data[len(before) : end])])
+        return False
+
+    def forget(self) -> None:
+        """Lets go of what is kept of the lines."""
+        self._read = _NOTHING
 
     def tell_broken(self, lines: Sequence[Line]) -> None:
         """Warns of the lines that are no entries, the first time each of them is seen; never with its content."""
@@ -105,11 +131,15 @@ class Buffer:
         """Puts these lines in place of all others, in one rename that a crash cannot cut in two; with none of them
         the file is deleted. What was there stays when OSError is raised."""
         self._swept = False
+        data = NEWLINE.join([*lines, b""])
         if lines:
-            system.replace_durably(self.path, b"".join(line + NEWLINE for line in lines))
+            system.replace_durably(self.path, data)
         else:
             system.delete_durably(self.path)
         self._swept = True
+        if self._read is not _NOTHING:
+            before = {line.data: line for line in self._read[1]}
+            self._keep(data, [before.get(one) or read_line(one) for one in lines])
 
     def stamp(self) -> Stamp:
         """Changes whenever the file does. Raises OSError; NotAFile where something else lies in its place."""
@@ -156,6 +186,9 @@ class Buffer:
     def close(self) -> None:
         """Lets go of the lock's file."""
         self.lock.close()
+
+    def _keep(self, data: bytes, lines: list[Line]) -> None:
+        self._read = (data, lines) if data.endswith(NEWLINE) and len(data) <= KEPT_BYTES else _NOTHING
 
     def _opened(self) -> BinaryIO:
         return os.fdopen(open_private(self.path, os.O_RDONLY), "rb")

@@ -128,6 +128,11 @@ class EventLog:
             self._buffers.pop(next(iter(self._buffers))).close()
         return buffer
 
+    def forget_lines(self) -> None:
+        """Lets go of what is kept of the lines of buffers."""
+        for buffer in self._buffers.values():
+            buffer.forget()
+
     def size(self, project_id: str) -> BufferSize:
         """What the project's buffer holds now; nothing, and a disk error, where it cannot be read."""
         buffer = self.buffer(project_id)
@@ -172,10 +177,11 @@ class EventLog:
             self._note(project_id, "lock" if isinstance(error, LockUnavailable) else "rewrite", buffer, error)
             raise
 
-    def settle(self, project_id: str, buffer: Buffer) -> Settlement:
-        """What the buffer's lines are, once the database says the same as they do. Needs the buffer's lock."""
+    def settle(self, project_id: str, buffer: Buffer, *, keep: bool = False) -> Settlement:
+        """What the buffer's lines are, once the database says the same as they do. Needs the buffer's lock. `keep`:
+        what the lines say is kept until `forget_lines`."""
         stamp = buffer.stamp()
-        found = self._settler.settle(project_id, buffer.path, buffer.lines())
+        found = self._settler.settle(project_id, buffer.path, buffer.lines(keep=keep))
         buffer.tell_broken(found.lines)
         self._settled[project_id] = stamp
         return found
@@ -187,11 +193,14 @@ class EventLog:
 
     def note_project(self, project: Project) -> None:
         """Remembers where a project's root lies; its id is made from that, so only one that was unknown changes."""
-        self._connection.execute(
-            "INSERT INTO projects (project_id, root) VALUES (?, ?) ON CONFLICT (project_id)"
-            " DO UPDATE SET root = excluded.root WHERE root <> excluded.root",
-            (project.project_id, sound_text(project.root)),
-        )
+        noted = (project.project_id, sound_text(project.root))
+        found = "SELECT 1 FROM projects WHERE project_id = ? AND root = ?"
+        if self._connection.execute(found, noted).fetchone() is None:  # as it is: to write takes turns with others
+            self._connection.execute(
+                "INSERT INTO projects (project_id, root) VALUES (?, ?) ON CONFLICT (project_id)"
+                " DO UPDATE SET root = excluded.root WHERE root <> excluded.root",
+                noted,
+            )
 
     def set_recording(self, project: Project, enabled: bool) -> None:
         """Switches recording for a project, in every window."""

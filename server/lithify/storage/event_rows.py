@@ -5,6 +5,7 @@ Methods that write work inside the caller's transaction.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
@@ -86,10 +87,10 @@ class EventRows:
 
     def buffered(self, project_id: str) -> list[str]:
         """The events of a project that should be in its buffer."""
-        rows = self._connection.execute(
-            "SELECT event_id FROM events WHERE project_id = ? AND state = 'buffered'", (project_id,)
-        )
-        return [row[0] for row in rows]
+        (event_ids,) = self._connection.execute(
+            "SELECT json_group_array(event_id) FROM events WHERE project_id = ? AND state = 'buffered'", (project_id,)
+        ).fetchone()  # many in one row: for each row SQLite hands the interpreter to another thread
+        return list(json.loads(event_ids))
 
     def any_buffered(self, project_id: str) -> bool:
         """Whether any event of a project should be in its buffer."""

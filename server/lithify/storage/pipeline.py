@@ -1,7 +1,12 @@
-"""What the two workers keep in the database: claims on entries, breakers, and what became of events."""
+"""What the two workers keep in the database: claims on entries, breakers, and what became of events.
+
+Many rows are written and read in one statement: SQLite hands the interpreter to another thread for each step of one,
+and has to wait to get it back.
+"""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -32,9 +37,9 @@ class PipelineStore:
         left.
         """
         self.release(project_id, purpose)
-        self._connection.executemany(
-            "INSERT INTO claims (project_id, purpose, entry_id) VALUES (?, ?, ?)",
-            [(project_id, purpose, entry_id) for entry_id in entry_ids],
+        self._connection.execute(
+            "INSERT INTO claims (project_id, purpose, entry_id) SELECT ?, ?, value FROM json_each(?)",
+            (project_id, purpose, storable_json(entry_ids)),
         )
 
     def release(self, project_id: str, purpose: Purpose) -> None:
@@ -48,19 +53,20 @@ class PipelineStore:
     def mark(self, event_ids: Iterable[str], state: Literal["extracted", "evicted"]) -> None:
         """Says what became of events; those that are gone already stay as they are. One that waits is marked too: its
         line was taken away by hand after a worker had read it."""
-        self._connection.executemany(
-            "UPDATE events SET state = ? WHERE event_id = ? AND state IN ('waiting', 'buffered')",
-            [(state, event_id) for event_id in event_ids],
+        self._connection.execute(
+            "UPDATE events SET state = ? WHERE state IN ('waiting', 'buffered')"
+            " AND event_id IN (SELECT value FROM json_each(?))",
+            (state, storable_json(list(event_ids))),
         )
 
     def there(self, project_id: str, event_ids: Sequence[str]) -> set[str]:
         """Those of the ids that are events of the project and were neither extracted nor evicted."""
-        rows = self._connection.execute(
-            "SELECT event_id FROM events WHERE project_id = ? AND state IN ('waiting', 'buffered')"
+        (found,) = self._connection.execute(
+            "SELECT json_group_array(event_id) FROM events WHERE project_id = ? AND state IN ('waiting', 'buffered')"
             " AND event_id IN (SELECT value FROM json_each(?))",
             (project_id, storable_json(list(event_ids))),
-        )
-        return {row[0] for row in rows}
+        ).fetchone()
+        return set(json.loads(found))
 
     def run_state(self, project_id: str, purpose: Purpose) -> RunState:
         """How that work on a project stands."""

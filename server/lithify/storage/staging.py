@@ -30,6 +30,9 @@ from lithify.storage.pipeline import PipelineStore
 PROBE_SECONDS = 0.05
 """A lock that is still taken after so long is held for work, and not by somebody who looks whether it is."""
 
+READ_BYTES = 1 << 18
+"""What one piece of a buffer is read by: some 5 ms, in which nothing else can be stored."""
+
 Choose = Callable[[list[Entry]], list[Entry]]
 
 
@@ -51,6 +54,7 @@ class Staging:
         self._pipeline = pipeline
         self._extraction_locks: dict[str, FileLock] = {}
         self._compaction_lock = FileLock(data_dir / "compaction.lock")
+        self._rights: set[FileLock] = set()  # as long as there is any, what the lines of buffers say is kept
 
     # --- the locks of the two kinds of work ---
 
@@ -92,6 +96,7 @@ class Staging:
             except BaseException:
                 lock.release()
                 raise
+            self._rights.add(lock)
         return taken
 
     def _end(self, lock: FileLock, release_claims: Callable[[], None]) -> None:
@@ -100,6 +105,9 @@ class Staging:
             self._in_transaction(release_claims)
         finally:
             lock.release()
+            self._rights.discard(lock)
+            if not self._rights:
+                self._events.forget_lines()
 
     def _in_transaction(self, work: Callable[[], None]) -> None:
         with transaction(self._connection):
@@ -119,6 +127,12 @@ class Staging:
                 _, size_bytes, modified_ns = self._events.buffer(project_id).stamp()
                 looks.append(BufferLook(Project(project_id, root), size_bytes, modified_ns, size_after))
         return looks
+
+    def read_on(self, project_id: str) -> bool:
+        """Reads a piece of a buffer for the work that the caller has the right to, which then has less to read at once;
+        whether little is left. Raises OSError."""
+        with self._events.working(project_id) as buffer:
+            return buffer.read_on(READ_BYTES)
 
     def entries(self, project_id: str) -> list[Entry]:
         """The entries of a buffer, in file order; what was extracted or evicted already is gone. Raises OSError."""
@@ -216,8 +230,10 @@ class Staging:
 
     def _healed(self, project_id: str, buffer: Buffer) -> list[Line]:
         """The lines of a buffer, in line with the database, without those whose events are all gone."""
-        found = self._events.settle(project_id, buffer)
-        kept = [line for line in found.lines if line.entry is None or not found.gone.issuperset(line.entry.covered_ids)]
+        found = self._events.settle(project_id, buffer, keep=bool(self._rights))
+        kept = found.lines
+        if found.gone:
+            kept = [line for line in kept if line.entry is None or not found.gone.issuperset(line.entry.covered_ids)]
         if found.scrubbed or len(kept) < len(found.lines):
             self._rewrite(project_id, buffer, [line.data for line in kept])
         return kept

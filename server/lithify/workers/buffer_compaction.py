@@ -128,6 +128,8 @@ class BufferCompactor:
         run, project_id = self._use.run, project.project_id
         before: BufferSize = await run(lambda store: store.events.size(project_id))
         state: RunState = await run(lambda store: store.pipeline.run_state(project_id, "compaction"))
+        while not await run(lambda store: store.staging.read_on(project_id)):
+            pass
         there: list[Entry] = await run(lambda store: store.staging.entries(project_id))
         await self._first_claim(project_id)
         outcome = await self._shrink(project, state, {entry.event_id for entry in there}, by_user=by_user)

@@ -157,6 +157,8 @@ class Extractor:
         state: RunState = await run(lambda store: store.pipeline.run_state(project_id, "extraction"))
         done, budget = Extraction(0, 0, 0), observations.Budget(BATCH_TOKENS)
         try:
+            while not await run(lambda store: store.staging.read_on(project_id)):
+                pass
             wanted: set[str] = await run(lambda store: self._fed(store, project_id))
             if wanted:
                 await self._hold(state, by_user=by_user)

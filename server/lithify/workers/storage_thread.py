@@ -7,11 +7,11 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from lithify.core.outcomes import LithifyError
 from lithify.workers.ports import Store
@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 T = TypeVar("T")
+
+Run: TypeAlias = Callable[[Callable[[Store], Any]], Awaitable[Any]]
+"""Queues a storage job, and gives what it returns."""
 
 MAX_BATCH = 256
 """Weight from which on no further item is taken into a run."""
@@ -251,6 +254,18 @@ class StorageThread(Generic[Item, Result]):
             self._told = text, time.monotonic()
         self._set_problem(text)
         return LithifyError("storage_failed", f"the data folder could not be used: {text}; 'lithify doctor' says more")
+
+
+def one_at_a_time(run: Run) -> Run:
+    """Runs storage jobs of long work, which may be many, in the order in which they came, and queues the next one only
+    when the one before is done: so what the editor sends waits for one of them at most."""
+    turn = asyncio.Lock()
+
+    async def run_in_turn(job: Callable[[Store], Any]) -> Any:
+        async with turn:
+            return await run(job)
+
+    return run_in_turn
 
 
 def _taken(queue: deque[_Call | _Queued[Item]]) -> list[_Call | _Queued[Item]]:
