@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lithify.core.digest import digest
+from lithify.core.digest import digest, talk
 from lithify.core.digest.talk import is_rule
 from tests.support.chats import Message, claude_used, said, used, user
 
@@ -438,3 +438,44 @@ def test_a_chat_in_another_language_keeps_its_requests_and_results() -> None:
     text = digest(chat, 1024)
     assert "請把 .python-version 改成 3.10 → 已改成 3.10。" in text
     assert "User: 接下來刪除 TODO.md\nAssistant: 已刪除。" in text
+
+
+# What makes a sentence worth telling
+
+
+DECISIONS = (
+    "Let's use tabs. lets keep it. I go with A. Going with B. decided. A decision. instead of. rather than. because. "
+    "root cause. the reason. caused by. turns out. trade-off. opted. switched to. prefer. no longer. rules out. "
+    "we should. to fix. the real. 因为. 改用. 決定. 原因"
+)
+DEMANDS = (
+    "Always. never. don't. dont x. do not. must. should. make sure. ensure. please use. only use. avoid. without. "
+    "at least. at most. no need to. 不要. 必须. 請務必. 請确保. 不能. 避免"
+)
+RULES = (
+    "Always lint. please never. From now on. going forward. MSRV 1. minimum supported. edition 2021. only use. "
+    "Use only. stick to. use A, not B. use A instead of B. Keep it unchanged. leave it intact. don't ever touch. "
+    "dont rename. must not push. Python 3 or later. node 20 and up. Go 1 and newer. at least python. >= 3. "
+    "x3.11+. 从现在. 永远"
+)
+
+
+@pytest.mark.parametrize(
+    ("cue", "text"),
+    [
+        (cue, text)
+        for cue, texts in ((talk._DECISION, DECISIONS), (talk._DEMAND, DEMANDS), (talk._RULE, RULES))
+        for text in texts.split(". ")
+    ],
+)
+def test_in_whatever_holds_a_cue_it_is_found(cue: talk._Cue, text: str) -> None:
+    assert cue.pattern.search(text)
+    assert cue.stands_in(text)
+
+
+def test_a_decision_and_a_rule_of_long_ago_are_still_told() -> None:
+    early = [user("Port it. Always keep the flag --strict."), said("We decided to use SQLite because it is small.")]
+    chat = [*early, *(one for n in range(900) for one in (user(f"Task {n}"), said(f"Done with {n}.")))]
+    text = digest(chat, 100_000)
+    assert "Always keep the flag --strict." in text
+    assert "- We decided to use SQLite because it is small." in text

@@ -163,6 +163,10 @@ def test_one_that_an_editor_took_back_itself_is_passed_over() -> None:
     unknown([compaction()], f"typed {BEFORE}")
 
 
+def test_one_that_is_undone_already_is_told_as_a_sentence_of_its_own() -> None:
+    assert unknown([NEWER, OLDER], "old+1", "newer") == "That compaction of the document was undone already"
+
+
 def test_one_that_was_undone_in_an_editor_which_did_not_save_that_can_be_undone_again() -> None:
     assert chosen([replace(NEWER, undone=True), OLDER], "old+1+2") == ("newer", "old+1")
     assert chosen([compaction(undone=True)], AFTER) == ("C", BEFORE)

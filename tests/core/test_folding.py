@@ -13,6 +13,7 @@ from lithify.core.folding import (
     carried,
     count_requests,
     fits,
+    measured,
     next_chunk,
     room_bytes,
 )
@@ -27,8 +28,8 @@ def sent_bytes(messages: tuple[Message, ...]) -> int:
 
 def folded(messages: list[Message], room: int, summary: str = "S") -> list[Chunk]:
     """Every chunk, when each is answered with that summary."""
-    chunks = [next_chunk(messages, room, None)]
-    while chunks[-1].rest:
+    chunks = [next_chunk(measured(messages), room, None)]
+    while chunks[-1].rest.messages:
         chunks.append(next_chunk(chunks[-1].rest, room, carried(summary, room)))
     return chunks
 
@@ -132,8 +133,8 @@ def test_as_many_requests_are_made_as_were_counted_when_summaries_have_the_expec
 ) -> None:
     limit = limit_of(room)
     room = room_bytes(limit, 0)
-    made = 1 if fits(messages, limit, 0) else len(folded(messages, room, expected_summary(room)))
-    assert count_requests(messages, limit, 0) == made
+    made = 1 if fits(measured(messages), limit, 0) else len(folded(messages, room, expected_summary(room)))
+    assert count_requests(measured(messages), limit, 0) == made
 
 
 @given(any_messages, rooms, st.data())
@@ -143,13 +144,13 @@ def test_no_more_requests_are_made_than_were_counted_when_summaries_are_smaller(
     limit = limit_of(room)
     room = room_bytes(limit, 0)
     smaller = expected_summary(room)[: data.draw(st.integers(1, room // 3))]
-    made = 1 if fits(messages, limit, 0) else len(folded(messages, room, smaller))
-    assert made <= count_requests(messages, limit, 0)
+    made = 1 if fits(measured(messages), limit, 0) else len(folded(messages, room, smaller))
+    assert made <= count_requests(measured(messages), limit, 0)
 
 
 def test_more_requests_may_be_made_than_were_counted_when_summaries_are_larger() -> None:
     messages, room = [user("a" * 100_000)], 4000
-    assert len(folded(messages, room, "x" * 4000)) > count_requests(messages, limit_of(room), 0)
+    assert len(folded(messages, room, "x" * 4000)) > count_requests(measured(messages), limit_of(room), 0)
 
 
 # --- limits ---------------------------------------------------------------------------------------------------
@@ -157,14 +158,14 @@ def test_more_requests_may_be_made_than_were_counted_when_summaries_are_larger()
 
 def test_a_limit_of_nothing_never_folds() -> None:
     messages = [user("a" * 10_000_000)]
-    assert fits(messages, 0, 10**9)
-    assert count_requests(messages, 0, 0) == 1
+    assert fits(measured(messages), 0, 10**9)
+    assert count_requests(measured(messages), 0, 0) == 1
 
 
 def test_the_prompt_takes_room_from_the_messages() -> None:
     messages = [user("a" * 2000)]
-    assert fits(messages, 1000, 500)
-    assert not fits(messages, 1000, 1000)
+    assert fits(measured(messages), 1000, 500)
+    assert not fits(measured(messages), 1000, 1000)
 
 
 def test_even_a_prompt_over_the_limit_leaves_room_for_something_new() -> None:
@@ -173,7 +174,7 @@ def test_even_a_prompt_over_the_limit_leaves_room_for_something_new() -> None:
 
 def test_a_role_as_long_as_a_text_takes_its_room() -> None:
     messages = [said("r" * 400, "a" * 400)]
-    assert not fits(messages, limit_of(800), 0)
+    assert not fits(measured(messages), limit_of(800), 0)
 
 
 # --- slices ---------------------------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ def test_a_message_that_fits_the_next_request_is_not_cut() -> None:
 
 def test_the_text_parts_of_a_message_that_fits_stay_parts() -> None:
     messages = [said("tool", text("a" * 300, "b" * 300)), user("c" * 700)]
-    assert next_chunk(messages, 1000, None).messages[0] == messages[0]
+    assert next_chunk(measured(messages), 1000, None).messages[0] == messages[0]
 
 
 # --- the summary carried over ---------------------------------------------------------------------------------

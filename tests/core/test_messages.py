@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lithify.core.messages import ToolCall, answered_calls, estimate_tokens, has_media, text_of, tool_calls
+from lithify.core.messages import (
+    ToolCall,
+    answered_calls,
+    call_ids,
+    counted_bytes,
+    estimate_tokens,
+    has_media,
+    text_of,
+    tool_calls,
+    total_bytes,
+)
 from tests.support.messages import Message, calling, result, said, text, used, user, using
 
 # --- tokens: ceil(UTF-8 bytes / 2.7) over text parts and tool calls --------------------------------------------
@@ -141,3 +153,35 @@ def test_a_message_answers_the_calls_it_names(message: Message, ids: list[str]) 
 def test_arguments_that_are_no_json_stand_as_their_text(arguments: str) -> None:
     message = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": arguments}}]}
     assert tool_calls(message)[0].arguments == arguments
+
+
+# --- many at once ---------------------------------------------------------------------------------------------
+
+words = st.sampled_from(["", " ", "a", "é漢", "😀", '"\\n', "\ud800"])
+odd = st.none() | st.integers() | words | st.lists(words, max_size=2)
+calls = st.fixed_dictionaries(
+    {}, optional={"id": odd, "name": odd, "function": st.dictionaries(words, odd, max_size=2)}
+)
+parts = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["text", "think", "tool_use", "tool_result"]),
+        "id": odd,
+        "text": odd,
+        "input": odd,
+        "content": odd,
+    },
+)
+messages_of_any_shape = st.fixed_dictionaries(
+    {}, optional={"role": odd, "content": odd | st.lists(parts | odd), "tool_calls": odd | st.lists(calls | odd)}
+)
+
+
+@given(st.lists(messages_of_any_shape, max_size=4))
+def test_the_size_of_many_messages_is_the_sum_of_their_sizes(messages: list[Message]) -> None:
+    assert total_bytes(messages) == sum(map(counted_bytes, messages))
+
+
+@given(messages_of_any_shape)
+def test_the_ids_of_calls_are_those_of_the_calls_that_are_read(message: Message) -> None:
+    assert call_ids(message) == [call.call_id for call in tool_calls(message)]

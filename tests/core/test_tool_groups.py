@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lithify.core.tool_groups import Answer, LoneCall, answers, left_alone, unanswered, widen
 from tests.support.messages import (
@@ -179,6 +181,23 @@ def test_a_result_that_names_no_known_call_closes_the_calls_right_before_it(call
 def test_an_open_call_of_a_repeated_id_is_found() -> None:
     messages = [calling("c1"), result("c1"), calling("c1"), said("user", "go on")]
     assert unanswered(messages, 0, 4) == [LoneCall("c1", 2, is_call=True)]
+
+
+# --- all but a tail -------------------------------------------------------------------------------------------
+
+ids = st.sampled_from(["", "a", "b"])
+chats = st.lists(
+    st.one_of(st.just(user()), st.just(assistant()), ids.map(calling), ids.map(result), ids.map(using), ids.map(used)),
+    max_size=9,
+)
+
+
+@given(chats, st.data())
+def test_the_calls_in_front_that_a_tail_answers_are_all_found(messages: list[Message], data: st.DataObject) -> None:
+    end = data.draw(st.integers(0, len(messages)))
+    crossing = [one for one in answers(messages) if one.call_index < end <= one.result_index]
+    assert left_alone(messages, 0, end) == [LoneCall(one.call_id, one.result_index, False) for one in crossing]
+    assert widen(messages, 0, end)[1] >= max((one.result_index + 1 for one in crossing), default=end)
 
 
 # --- the check of these tests ---------------------------------------------------------------------------------

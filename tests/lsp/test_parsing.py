@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -16,6 +17,14 @@ def test_what_is_no_json_is_unreadable_and_never_an_exception(body: bytes) -> No
 
 def test_brackets_inside_strings_are_no_nesting() -> None:
     assert parse(b'"' + b"[" * (MAX_NESTING + 1) + b'"') == "[" * (MAX_NESTING + 1)
+
+
+def test_brackets_behind_escaped_quotes_and_behind_strings_are_told_apart() -> None:
+    said = '\\"[' * (MAX_NESTING + 1) + "\\"
+    body = json.dumps([said, [said]]).encode()
+    assert parse(body) == [said, [said]]
+    deep = b"[" * MAX_NESTING + b"]" * MAX_NESTING
+    assert isinstance(parse(b"[%b,%b]" % (json.dumps(said).encode(), deep)), Unreadable)
 
 
 def test_many_brackets_side_by_side_are_no_nesting() -> None:

@@ -76,7 +76,7 @@ def preview(
     messages: list[dict[str, Any]], work: conversation.Workshop | None = None, /, **given: Any
 ) -> Preview | Noop:
     """A dry run."""
-    return conversation.preview(messages, options(**given), work or workshop())
+    return conversation.preview(messages, options(**given), work or workshop(), (ScriptedModel(""),))
 
 
 def summarise(

@@ -38,6 +38,19 @@ def outline(messages: list[Message], **more: Any) -> Outline:
     return Outline(Transcript("made", placed, (), **more))
 
 
+LINE = st.sampled_from([*map(json.dumps, CHAT[:3]), "", "broken", "  "])
+
+
+@given(st.lists(LINE), st.sampled_from(["\n", "\r\n"]))
+def test_a_line_stands_for_the_message_that_its_characters_stand_for(said: list[str], ending: str) -> None:
+    reading = read(ending.join(said), "chat.jsonl", "openai-jsonl")
+    assert reading is not None
+    assert reading.by_line is not None
+    lines, found = reading.by_line.lines, reading.outline
+    numbers = range(len(lines.all))
+    assert [found.near_line(lines, line) for line in numbers] == [found.near(*lines.bounds(line)) for line in numbers]
+
+
 # --- titles ---------------------------------------------------------------------------------------------------
 
 

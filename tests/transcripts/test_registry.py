@@ -36,6 +36,7 @@ def named(text: str, name: str) -> str | None:
         ("[]", "x.json", None),
         (f"[{OTHER}]", "x.json", None),
         (f"{OTHER}\n", "x.jsonl", None),
+        (f'{OTHER}\n{{"messages": [{MESSAGE}]}}\n', "x.jsonl", None),
         ('{"messages": ["role", "content"]}', "x.json", None),
         ("# Notes\n", "x.md", None),
     ],

@@ -16,6 +16,7 @@ from lithify.core.conversation import Noop
 from lithify.core.model_calls import ModelFailure, ModelFailureType, ModelReply, ModelRequest, Usage
 from lithify.core.outcomes import LithifyError
 from lithify.core.replies import SECTIONS
+from lithify.llm.offline import OfflineModel
 from lithify.workers import conversation
 from tests.support.messages import Message, assistant, calling, exactly, result, said, system, text, used, user, using
 from tests.support.scripted_model import (
@@ -191,6 +192,26 @@ def test_a_limit_of_nothing_never_folds() -> None:
     model = ScriptedModel(WHOLE)
     summarised([user("o" * 3_000_000), *TAIL], model, workshop(maxRequestTokens=0))
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("limit", [0, 1700])
+def test_the_offline_model_takes_a_conversation_whole_however_long_it_is(limit: int) -> None:
+    messages = [user("one"), assistant("o" * 10_000), user("two"), assistant("p" * 10_000), *TAIL]
+    work = workshop(maxRequestTokens=limit)
+    done = asyncio.run(conversation.summarise(messages, options(), work, (OfflineModel(),)))
+    shown = conversation.preview(messages, options(), work, (OfflineModel(),))
+    assert isinstance(done, Summarised)
+    assert isinstance(shown, Preview)
+    assert "folded" not in [notice.code for notice in done.warnings]
+    assert shown.requests == 1
+    assert shown.request.messages == tuple(messages[:-2])
+
+
+def test_an_offline_summary_is_no_longer_than_half_of_what_a_request_may_take() -> None:
+    messages = [message for n in range(400) for message in (user(f"Fix bug {n} " + "a" * 200), assistant("Fixed."))]
+    done = asyncio.run(conversation.summarise(messages, options(), workshop(maxRequestTokens=1700), (OfflineModel(),)))
+    assert isinstance(done, Summarised)
+    assert len(done.summary["content"].encode()) < 1700 * 2.7 / 2
 
 
 def test_a_fold_is_told() -> None:

@@ -179,11 +179,12 @@ def _listed(settings: Settings, work: Callable[[Ask], Coroutine[Any, Any, Summar
 
 def previewed(chat: ChatFile, args: argparse.Namespace, settings: Settings) -> Noop | None:
     """Prints what a compaction would send; the no-op where it would send nothing. Raises NothingToGain."""
+    from lithify.cli.model_settings import models_of
     from lithify.core.conversation import Noop
     from lithify.workers.conversation import preview
 
     check_gain(chat, options_of(args))
-    found = preview(chat.transcript.conversation, options_of(args), _workshop(settings))
+    found = preview(chat.transcript.conversation, options_of(args), _workshop(settings), models_of(settings))
     if isinstance(found, Noop):
         return found
     _print_request(found)

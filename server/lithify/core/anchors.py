@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from lithify.core.conversation import InvalidRange, Noop, Plan, Range, kept_in_front, plan_compaction
 from lithify.core.messages import Message, role_of
-from lithify.core.tool_groups import answers
+from lithify.core.tool_groups import Groups
 
 
 class Plans:
@@ -15,12 +15,8 @@ class Plans:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
-        self._reach_end = list(range(1, len(messages) + 1))
-        self._reach_start = list(range(len(messages)))
-        for answer in answers(messages):
-            self._reach_end[answer.call_index] = max(self._reach_end[answer.call_index], answer.result_index + 1)
-            self._reach_start[answer.result_index] = min(self._reach_start[answer.result_index], answer.call_index)
-        self._ends_up_to = _closed(self._reach_end)
+        self._groups = Groups(messages)
+        self._ends_up_to = _closed(self._groups.reach_end)
         spoken = (index for index, message in enumerate(messages) if role_of(message) != "system")
         self._first_spoken = next(spoken, len(messages))
         self.keeps_first = kept_in_front(messages, Range(0, len(messages))) > 0
@@ -48,15 +44,7 @@ class Plans:
 
     def widened(self, part: Range) -> Range:
         """The smallest range around this one that parts no call from its results, as `tool_groups.widen` says."""
-        low, high = part.start, part.end
-        seen_low = seen_high = part.start
-        while low < seen_low or seen_high < high:
-            fresh = (slice(low, seen_low), slice(seen_high, high))
-            seen_low, seen_high = low, high
-            for some in fresh:
-                low = min(low, min(self._reach_start[some], default=low))
-                high = max(high, max(self._reach_end[some], default=high))
-        return Range(low, high)
+        return Range(*self._groups.widened(part.start, part.end))
 
 
 def _closed(reach_end: list[int]) -> list[int]:

@@ -17,8 +17,11 @@ def bare(message: Message) -> Message:
 
     Whatever `core.conversation` and `core.tool_groups` plan for a conversation, they plan for its bare messages too.
     """
-    kept: Message = {key: message[key] for key in _KEPT if key in message}
-    calls = message.get("tool_calls")
+    kept: Message = {}
+    for key in _KEPT:
+        if key in message:
+            kept[key] = message[key]
+    calls, role = message.get("tool_calls"), message.get("role")
     if isinstance(calls, list):
         kept["tool_calls"] = [{"id": one.get("id")} if isinstance(one, dict) else one for one in calls]
     elif calls:
@@ -26,7 +29,6 @@ def bare(message: Message) -> Message:
     content = message.get("content")
     if isinstance(content, list) and (parts := [_bare_part(part) for part in content if _is_grouping(part)]):
         kept["content"] = parts
-    role = kept.get("role")
     return _with_role_alone(role) if len(kept) == 1 and isinstance(role, str) else kept
 
 

@@ -123,7 +123,7 @@ def to_undo(
         found = next((one for one in kept if one.compaction_id == compaction_id), None)
     if found is None:
         raise _unknown(_nothing_to_undo(kept, compaction_id, title))
-    named = f"compaction {found.compaction_id} of {title}"
+    named = f"That compaction of {title[0].lower()}{title[1:]}"
     if found not in there:
         raise _unknown(f"{named} {'was undone already' if found.certain else 'was never written'}")
     if not found.kept:

@@ -6,8 +6,11 @@ is sent in slices under the same role. Folding never fails because a conversatio
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 from lithify.core.kimi import sendable_texts, summary_message
 from lithify.core.messages import BYTES_PER_TOKEN, Message, role_of, tokens_of_bytes, utf8_length
@@ -23,11 +26,37 @@ EXPECTED_SUMMARY_BYTES = 12_000
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """Messages that are still to be sent, each measured once: what a request takes of them up to the `n`-th one is
+    `ends[n] - ends[0]` bytes."""
+
+    messages: Sequence[Message]
+    ends: Sequence[int]
+
+    @property
+    def sent_bytes(self) -> int:
+        """What all of them take in one request."""
+        return self.ends[-1] - self.ends[0]
+
+    def behind(self, index: int, left: Message | None = None) -> Measured:
+        """The messages from an index on, and before them what was `left` of one that was cut."""
+        messages, ends = self.messages[index:], self.ends[index:]
+        if left is None:
+            return Measured(messages, ends)
+        return Measured([left, *messages], [ends[0] - _sent_bytes(left), *ends])
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """The messages of one request, and those still to come after it."""
 
     messages: tuple[Message, ...]
-    rest: tuple[Message, ...]
+    rest: Measured
+
+
+def measured(messages: Sequence[Message]) -> Measured:
+    """The messages with their sizes."""
+    return Measured(messages, list(accumulate(map(_sent_bytes, messages), initial=0)))
 
 
 def room_bytes(max_request_tokens: int, fixed_bytes: int) -> int:
@@ -35,14 +64,14 @@ def room_bytes(max_request_tokens: int, fixed_bytes: int) -> int:
     return max(int(max_request_tokens * BYTES_PER_TOKEN) - fixed_bytes, LEAST_CHUNK_BYTES)
 
 
-def fits(messages: Sequence[Message], max_request_tokens: int, fixed_bytes: int) -> bool:
+def fits(messages: Measured, max_request_tokens: int, fixed_bytes: int) -> bool:
     """Whether one request holds all the messages; a limit of 0 means that everything fits."""
-    return max_request_tokens == 0 or sum(map(_sent_bytes, messages)) <= room_bytes(max_request_tokens, fixed_bytes)
+    return max_request_tokens == 0 or messages.sent_bytes <= room_bytes(max_request_tokens, fixed_bytes)
 
 
-def sent_tokens(messages: Sequence[Message], fixed_bytes: int) -> int:
+def sent_tokens(messages: Measured, fixed_bytes: int) -> int:
     """Tokens of one request that holds all the messages, beside `fixed_bytes` of prompt and system prompt."""
-    return tokens_of_bytes(fixed_bytes + sum(map(_sent_bytes, messages)))
+    return tokens_of_bytes(fixed_bytes + messages.sent_bytes)
 
 
 def most_carried(room: int) -> int:
@@ -62,47 +91,51 @@ def carried(summary: str, room: int) -> Message:
     return summary_message((), summary)
 
 
-def next_chunk(messages: Sequence[Message], room: int, carry: Message | None) -> Chunk:
+def next_chunk(messages: Measured, room: int, carry: Message | None) -> Chunk:
     """The longest prefix of the messages that fits beside `carry`; at least one slice of a message."""
     free = room - (_sent_bytes(carry) if carry is not None else 0)
     free = max(free, LEAST_CHUNK_BYTES // 2)
     taken: list[Message] = [carry] if carry is not None else []
     first = len(taken)
-    for index, message in enumerate(messages):
-        size = _sent_bytes(message)
-        if size <= free:
-            taken.append(message)
-            free -= size
-            continue
-        if len(taken) > first and size <= room // 2:
-            return Chunk(tuple(taken), tuple(messages[index:]))
-        head, rest = _split(message, free - _header_bytes(message))
-        if head is None and len(taken) == first:
-            head, rest = _split(message, LEAST_CHUNK_BYTES // 4)
-        taken.extend([head] if head is not None else [])
-        return Chunk(tuple(taken), (*([rest] if rest is not None else []), *messages[index + 1 :]))
-    return Chunk(tuple(taken), ())
+    end = bisect_right(messages.ends, messages.ends[0] + free) - 1
+    taken.extend(messages.messages[:end])
+    if end == len(messages.messages):
+        return Chunk(tuple(taken), messages.behind(end))
+    if len(taken) > first and messages.ends[end + 1] - messages.ends[end] <= room // 2:
+        return Chunk(tuple(taken), messages.behind(end))
+    message = messages.messages[end]
+    free -= messages.ends[end] - messages.ends[0]
+    head, left = _split(message, free - _header_bytes(role_of(message)))
+    if head is None and len(taken) == first:
+        head, left = _split(message, LEAST_CHUNK_BYTES // 4)
+    taken.extend([head] if head is not None else [])
+    return Chunk(tuple(taken), messages.behind(end + 1, left))
 
 
-def count_requests(messages: Sequence[Message], max_request_tokens: int, fixed_bytes: int) -> int:
+def count_requests(messages: Measured, max_request_tokens: int, fixed_bytes: int) -> int:
     """How many requests the conversation will take, with summaries of the expected size in between."""
     if fits(messages, max_request_tokens, fixed_bytes):
         return 1
     room = room_bytes(max_request_tokens, fixed_bytes)
     expected = carried("x" * min(EXPECTED_SUMMARY_BYTES, room // 3), room)
-    count, rest, carry = 0, tuple(messages), None
-    while rest:
+    count, rest, carry = 0, messages, None
+    while rest.messages:
         chunk = next_chunk(rest, room, carry)
         count, rest, carry = count + 1, chunk.rest, expected
     return count
 
 
-def _header_bytes(message: Message) -> int:
-    return HEADER_BYTES + utf8_length(role_of(message))
+@lru_cache(maxsize=64)
+def _header_bytes(role: str) -> int:
+    return HEADER_BYTES + utf8_length(role)
 
 
 def _sent_bytes(message: Message) -> int:
-    return _header_bytes(message) + sum(utf8_length(text) for text in sendable_texts(message))
+    content = message.get("content")
+    header = _header_bytes(role_of(message))
+    if isinstance(content, str):
+        return header if content.isspace() else header + utf8_length(content)
+    return header + sum(map(utf8_length, sendable_texts(message)))
 
 
 def _split(message: Message, size_bytes: int) -> tuple[Message | None, Message | None]:

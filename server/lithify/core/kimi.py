@@ -38,6 +38,9 @@ def closing_part(prompt: str, instruction_intro: str, instructions: str) -> str:
 
 def sendable_texts(message: Message) -> list[str]:
     """A message's text parts without empty ones, which providers refuse; white space joins the part before it."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [content] if content.strip() else []
     texts: list[str] = []
     for text in text_parts(message):
         if text.strip():

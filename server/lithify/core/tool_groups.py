@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from lithify.core.messages import Message, answered_calls, tool_calls
+from lithify.core.messages import Message, answered_calls, call_ids
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """One tool call and the message that answers it, as message indices; `call_index < result_index`."""
 
     call_id: str
@@ -32,52 +32,77 @@ def answers(messages: Sequence[Message]) -> list[Answer]:
     Ids repeat in real transcripts, so a result belongs to the nearest call before it. A tool message that names no
     id, or an unknown one, belongs to the message with calls that it follows, when only tool messages lie between.
     """
+    return list(map(Answer._make, _answered(messages)))
+
+
+def _answered(messages: Sequence[Message]) -> Iterator[tuple[str, int, int]]:
+    """As `answers`, one by one."""
     latest: dict[str, int] = {}
     adjacent: int | None = None
-    found = []
     for index, message in enumerate(messages):
-        ids = answered_calls(message)
+        calls, has_parts = message.get("tool_calls"), isinstance(message.get("content"), list)
+        ids = answered_calls(message) if has_parts or message.get("role") == "tool" else ()
         for call_id in ids:
             call_index = latest.get(call_id, adjacent) if call_id else adjacent
             if call_index is not None:
-                found.append(Answer(call_id, call_index, index))
-        calls = tool_calls(message)
-        for call in calls:
-            if call.call_id:
-                latest[call.call_id] = index
-        if calls or message.get("tool_calls"):
+                yield call_id, call_index, index
+        called = call_ids(message) if has_parts or calls else ()
+        for call_id in called:
+            if call_id:
+                latest[call_id] = index
+        if called or calls:
             adjacent = index
         elif not ids:
             adjacent = None
-    return found
+
+
+class Groups:
+    """How far the calls and results of a conversation reach; made in time linear in it."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.reach_end = list(range(1, len(messages) + 1))
+        self._reach_start = list(range(len(messages)))
+        for _, call_index, result_index in _answered(messages):
+            self.reach_end[call_index] = result_index + 1  # the results come in order: the last one is the furthest
+            if call_index < self._reach_start[result_index]:
+                self._reach_start[result_index] = call_index
+
+    def widened(self, start: int, end: int) -> tuple[int, int]:
+        """The smallest range around [start, end) that parts no call from its results; what lies outside of it is not
+        looked at."""
+        low, high = start, end
+        seen_low = seen_high = start
+        while low < seen_low or seen_high < high:
+            fresh = (slice(low, seen_low), slice(seen_high, high))
+            seen_low, seen_high = low, high
+            for some in fresh:
+                low = min(low, min(self._reach_start[some], default=low))
+                high = max(high, max(self.reach_end[some], default=high))
+        return low, high
 
 
 def widen(messages: Sequence[Message], start: int, end: int) -> tuple[int, int]:
     """The smallest range around [start, end) that parts no call from its results; linear in the messages."""
-    if start >= end:
-        return start, end
-    reach_end = list(range(len(messages)))
-    reach_start = list(range(len(messages)))
-    for answer in answers(messages):
-        reach_end[answer.call_index] = max(reach_end[answer.call_index], answer.result_index)
-        reach_start[answer.result_index] = min(reach_start[answer.result_index], answer.call_index)
-    low, high = start, end
-    forward = start
-    while True:
-        while forward < high:
-            high = max(high, reach_end[forward] + 1)
-            low = min(low, reach_start[forward])
-            forward += 1
-        if low >= start:
-            return low, high
-        backward, start = start, low
-        for index in range(low, backward):
-            high = max(high, reach_end[index] + 1)
-            low = min(low, reach_start[index])
+    return (start, end) if _parts_nothing(messages, start, end) else Groups(messages).widened(start, end)
+
+
+def _parts_nothing(messages: Sequence[Message], start: int, end: int) -> bool:
+    """Whether a range that begins in front plainly parts no call from its result: each result behind it has a call of
+    its id behind it too. A look at what is behind tells, which is little where all but a tail is compacted."""
+    if start > 0:
+        return False
+    called: set[str] = set()
+    for message in messages[end:]:
+        if not called.issuperset(answered_calls(message)):
+            return False
+        called.update(filter(None, call_ids(message)))
+    return True
 
 
 def left_alone(messages: Sequence[Message], start: int, end: int) -> list[LoneCall]:
     """The calls and results outside [start, end) whose partner is inside it."""
+    if _parts_nothing(messages, start, end):
+        return []
     lone = []
     for answer in answers(messages):
         call_inside = start <= answer.call_index < end
@@ -95,10 +120,11 @@ def unanswered(messages: Sequence[Message], start: int, end: int) -> list[LoneCa
     for answer in answers(messages):
         answered.setdefault(answer.call_index, set()).add(answer.call_id)
     lone: list[LoneCall] = []
-    for index in range(start, end):
-        calls = tool_calls(messages[index])
-        named = {call.call_id for call in calls if call.call_id}
-        by_id = answered.get(index, set())
-        if by_id <= named:
-            lone.extend(LoneCall(call.call_id, index, is_call=True) for call in calls if call.call_id not in by_id)
+    for index, message in enumerate(messages[start:end], start):
+        if message.get("tool_calls") or isinstance(message.get("content"), list):
+            calls = call_ids(message)
+            by_id = answered.get(index, set())
+            missing = [call_id for call_id in calls if call_id not in by_id]
+            if missing and by_id.issubset(filter(None, calls)):
+                lone.extend(LoneCall(call_id, index, is_call=True) for call_id in missing)
     return lone

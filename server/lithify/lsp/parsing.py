@@ -11,6 +11,8 @@ MAX_NESTING = 10_000
 """Levels of JSON. Half the recursion limit, so that whatever could be read can also be stored and sent again."""
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+_STRINGS = json.JSONDecoder(strict=False)
+_QUOTE_OR_BRACKET = re.compile(r'["\[\]{}]')
 _ID_VALUE = re.compile(rb'\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*"|-?\d{1,18}(?![\d.eE]))')
 
 
@@ -25,9 +27,10 @@ class Unreadable:
 def parse(body: bytes) -> Any | Unreadable:
     """The JSON value of a body. Numbers that JSON does not know (NaN) get through: what they stand in refuses them."""
     try:
-        if _nested_deeper_than(MAX_NESTING, body):
+        text = body.decode(json.detect_encoding(body), "surrogatepass")
+        if _nested_deeper_than(MAX_NESTING, text):
             return Unreadable(request_id(body), f"it is nested more than {MAX_NESTING} levels deep")
-        return json.loads(body)
+        return json.loads(text)
     except RecursionError:
         return Unreadable(request_id(body), "it is nested too deeply")
     except ValueError as error:
@@ -52,14 +55,21 @@ def _id(value: bytes) -> int | str | None:
     return parsed
 
 
-def _nested_deeper_than(limit: int, body: bytes) -> bool:
-    if body.count(b"[") + body.count(b"{") <= limit:
+def _nested_deeper_than(limit: int, text: str) -> bool:
+    if text.count("[") + text.count("{") <= limit:
         return False
-    depth = 0
-    for token in _TOKEN.finditer(body):
-        depth += _step(token[0])
-        if depth > limit:
-            return True
+    at = depth = 0
+    while (found := _QUOTE_OR_BRACKET.search(text, at)) is not None:
+        at = found.end()
+        if found[0] == '"':
+            try:
+                at = _STRINGS.raw_decode(text, found.start())[1]  # it may be as long as a document
+            except ValueError:
+                return False  # reading comes no further either
+        else:
+            depth += 1 if found[0] in "[{" else -1
+            if depth > limit:
+                return True
     return False
 
 

@@ -158,7 +158,7 @@ async def shown(server: LithifyServer, uri: str, *, as_asked: bool = False) -> S
 
 def _message_of_line(outline: Outline, lines: Lines, line: int) -> int | None:
     """The message that a line stands for."""
-    return outline.near(*lines.bounds(line))
+    return outline.near_line(lines, line)
 
 
 def amount(offer: Offer) -> str:

@@ -68,7 +68,7 @@ _NOTES = {
 def recognise(text: str, name: str) -> bool:
     """Whether a record of Claude Code is among the first lines; an empty text by its place in `.claude/projects`."""
     values = first_objects(text)
-    return any(map(_is_record, values)) or (not text.strip() and _FILE_NAME.fullmatch(name) is not None)
+    return any(map(_is_record, values)) or (_FILE_NAME.fullmatch(name) is not None and not text.strip())
 
 
 def parse(text: str) -> Transcript:

@@ -4,17 +4,17 @@ were, those behind it moved."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 from lithify.core.messages import Message
 from lithify.transcripts.lines import Lines
-from lithify.transcripts.model import TranscriptMessage
+from lithify.transcripts.model import PlacedMessages, TranscriptMessage
 from lithify.transcripts.text_edits import in_common, in_common_from_end, smallest_edit
 
 
-class MessageColumns(Sequence[TranscriptMessage]):
+class MessageColumns(PlacedMessages):
     """Messages of which each has one place, behind that of the one before; as columns, which cost little to move. They
     never change. `notes` is what their format keeps of each, or empty."""
 
@@ -27,36 +27,13 @@ class MessageColumns(Sequence[TranscriptMessage]):
     def __len__(self) -> int:
         return len(self.said)
 
-    @overload
-    def __getitem__(self, index: int) -> TranscriptMessage: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[TranscriptMessage, ...]: ...
-    def __getitem__(self, index: int | slice) -> TranscriptMessage | tuple[TranscriptMessage, ...]:
-        if isinstance(index, slice):
-            return tuple(map(self._placed, range(*index.indices(len(self)))))
-        return self._placed(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[TranscriptMessage]:
-        return map(self._placed, range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-    def _placed(self, index: int) -> TranscriptMessage:
+    def placed(self, index: int) -> TranscriptMessage:
+        """One of them."""
         return TranscriptMessage(self.said[index], self.starts[index], self.ends[index])
 
     def touched(self, change: Change) -> range:
         """The messages of which a change of the text changes some characters, or the white space between them."""
         return range(bisect_right(self.ends, change.start), bisect_left(self.starts, change.old_end))
-
-
-def _same(one: object, other: object) -> bool:
-    return one == other
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def recognise(text: str, name: str) -> bool:
     values = first_objects(text)
     if any(_tells(value.get("type")) and isinstance(value.get("data"), dict) for value in values):
         return True
-    return not text.strip() and _FILE_NAME.fullmatch(name) is not None
+    return _FILE_NAME.fullmatch(name) is not None and not text.strip()
 
 
 def _tells(kind: object) -> bool:

@@ -43,7 +43,7 @@ def recognise(text: str, name: str) -> bool:
     """Whether a record of Gemini CLI is among the first lines; an empty text by its place in `.gemini/tmp`."""
     if any(map(_is_telling, first_objects(text))) or _document(text):
         return True
-    return not text.strip() and _FILE_NAME.fullmatch(name) is not None
+    return _FILE_NAME.fullmatch(name) is not None and not text.strip()
 
 
 def parse(text: str) -> Transcript:

@@ -40,7 +40,7 @@ _AGAIN = "resume it once in kimi-code and say something, then it can be compacte
 
 def recognise(text: str, name: str) -> bool:
     """Whether a record of kimi-code is among the first lines; an empty text by its place in the folder of an agent."""
-    return any(map(_is_telling, first_objects(text))) or (not text.strip() and _FILE_NAME.fullmatch(name) is not None)
+    return any(map(_is_telling, first_objects(text))) or (_FILE_NAME.fullmatch(name) is not None and not text.strip())
 
 
 def parse(text: str) -> Transcript:

@@ -25,6 +25,7 @@ from lithify.transcripts.line_format import (
     Ground,
     LineFacts,
     LineFormat,
+    OneLineEach,
     message_of_line,
     size_of_lines,
 )
@@ -74,7 +75,7 @@ def _facts_of(source: str) -> LineFacts:
 
 def _arrange(shapes: Sequence[_Shape | None], ground: Ground) -> Arrangement:
     read = [(line, *_said_and_wrong(shape)) for line, shape in enumerate(shapes) if shape is not None]
-    messages = [(line,) for line, said, _ in read if said is not None]
+    messages = OneLineEach([line for line, said, _ in read if said is not None])
     said = [said for _, said, _ in read if said is not None]
     problems = tuple(Problem(line, wrong) for line, _, wrong in read if wrong)
     if not (read and ground.mark):

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from lithify.core.anchors import Plans
 from lithify.core.messages import Message
@@ -55,10 +55,29 @@ class LineFold:
     messages: int
 
 
+class OneLineEach(Sequence[tuple[int, ...]]):
+    """The lines of messages that are one line each, in the order of the text: a number for each message, and nothing
+    that the garbage collector would have to look at."""
+
+    def __init__(self, lines: list[int]) -> None:
+        self.lines = lines
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> OneLineEach: ...
+    def __getitem__(self, index: int | slice) -> tuple[int, ...] | OneLineEach:
+        return OneLineEach(self.lines[index]) if isinstance(index, slice) else (self.lines[index],)
+
+
 @dataclass(frozen=True)
 class Arrangement:
     """What the shapes of a text's lines make. `messages` are the `Arranged.lines` of each message, `parts` the
-    `Arranged.parts` of those that have any; they are kept apart, because plain tuples of numbers cost the least.
+    `Arranged.parts` of those that have any; they are kept apart, because plain tuples of numbers cost little, and
+    `OneLineEach` the least.
     `bare` are the messages as `core.bare_messages` leaves them."""
 
     messages: Sequence[tuple[int, ...]]
@@ -79,8 +98,10 @@ class Arrangement:
         return Plans(self.bare)
 
     @cached_property
-    def places(self) -> tuple[list[int], list[int]]:
+    def places(self) -> tuple[Sequence[int], Sequence[int]]:
         """All places of messages, in the order of the text: their lines, and the indices of the messages."""
+        if isinstance(self.messages, OneLineEach):
+            return self.messages.lines, range(len(self.messages))
         found = sorted((line, index) for index, lines in enumerate(self.messages) for line in lines)
         return [line for line, _ in found], [index for _, index in found]
 

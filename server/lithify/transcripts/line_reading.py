@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from itertools import islice
+from typing import Any
 
 from lithify.core.messages import Message, estimate_tokens, tokens_of_bytes
 from lithify.transcripts.json_text import BYTE_ORDER_MARK, skip_mark
-from lithify.transcripts.line_format import Arrangement, Ground, LineFacts, LineFormat
+from lithify.transcripts.line_format import Arrangement, Ground, LineFacts, LineFormat, OneLineEach, size_of_lines
 from lithify.transcripts.lines import Lines
-from lithify.transcripts.model import Fold, Transcript, TranscriptMessage
+from lithify.transcripts.model import Fold, PlacedMessages, Transcript, TranscriptMessage
 from lithify.transcripts.text_edits import in_common, in_common_from_end
 
-_BLANK = " \t"
+_BLANK, _AROUND = " \t", " \t\r\n"
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ class LineReading:
         return Transcript(self.format.name, messages, made.problems, reason is None, reason, folds, made.prefix_only)
 
 
-class ArrangedMessages(Sequence[TranscriptMessage]):
+class ArrangedMessages(PlacedMessages):
     """The messages of a reading with their places."""
 
     def __init__(self, reading: LineReading) -> None:
@@ -72,27 +73,8 @@ class ArrangedMessages(Sequence[TranscriptMessage]):
     def __len__(self) -> int:
         return len(self.reading.arrangement.messages)
 
-    @overload
-    def __getitem__(self, index: int) -> TranscriptMessage: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[TranscriptMessage, ...]: ...
-    def __getitem__(self, index: int | slice) -> TranscriptMessage | tuple[TranscriptMessage, ...]:
-        if isinstance(index, slice):
-            return tuple(map(self._placed, range(*index.indices(len(self)))))
-        return self._placed(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[TranscriptMessage]:
-        return map(self._placed, range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-    def _placed(self, index: int) -> TranscriptMessage:
+    def placed(self, index: int) -> TranscriptMessage:
+        """One of them."""
         (start, end), *more = map(self.reading.span, self.reading.arrangement.messages[index])
         return TranscriptMessage(self.reading.message(index), start, end, tuple(more))
 
@@ -111,10 +93,6 @@ def tokens_of(transcript: Transcript) -> int:
     if isinstance(messages, ArrangedMessages):
         return tokens_of_bytes(sum(messages.reading.sizes))
     return estimate_tokens(transcript.conversation)
-
-
-def _same(one: object, other: object) -> bool:
-    return one == other
 
 
 def parse_lines(line_format: LineFormat, text: str) -> Transcript:
@@ -152,8 +130,14 @@ def source_of(lines: Lines, line: int) -> tuple[int, str]:
 
 
 def _read_all(line_format: LineFormat, lines: Lines, ground: Ground) -> LineReading:
-    facts = (_facts(line_format, lines, line) for line in range(len(lines.all)))
-    return _arranged(line_format, lines, *_columns(facts), ground)
+    facts_of = line_format.facts_of
+    shapes, sizes = _columns([_facts(line_format, lines, 0)])
+    for whole in islice(lines.all, 1, None):
+        source = whole.strip(_AROUND)
+        shape, size = facts_of(source) if source and not source.isspace() else _BLANK_LINE
+        shapes.append(shape)
+        sizes.append(size)
+    return _arranged(line_format, lines, shapes, sizes, ground)
 
 
 def _read_between(before: LineReading, lines: Lines, replaced: range, made: range) -> Iterator[LineFacts]:
@@ -189,7 +173,10 @@ def _arranged(
     line_format: LineFormat, lines: Lines, shapes: list[Any], line_sizes: list[Any], ground: Ground
 ) -> LineReading:
     made = line_format.arrange(shapes, ground)
-    sizes = [line_format.size_of(made.arranged(one), line_sizes.__getitem__) for one in range(len(made.messages))]
+    if isinstance(made.messages, OneLineEach) and line_format.size_of is size_of_lines:
+        sizes = [line_sizes[line] for line in made.messages.lines]
+    else:
+        sizes = [line_format.size_of(made.arranged(one), line_sizes.__getitem__) for one in range(len(made.messages))]
     return LineReading(line_format, lines, shapes, line_sizes, ground, made, sizes)
 
 

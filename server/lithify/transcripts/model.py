@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from operator import eq
+from typing import Protocol, overload
 
 from lithify.core.conversation import Range, kept_in_front
 from lithify.core.messages import Message, role_of
@@ -33,6 +34,34 @@ class TranscriptMessage:
     start: int
     end: int
     more: tuple[tuple[int, int], ...] = ()
+
+
+class PlacedMessages(Sequence[TranscriptMessage]):
+    """Messages with their places, each made when it is asked for."""
+
+    def placed(self, index: int) -> TranscriptMessage:
+        """One message; the index is one of `range(len(self))`."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> TranscriptMessage: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TranscriptMessage, ...]: ...
+    def __getitem__(self, index: int | slice) -> TranscriptMessage | tuple[TranscriptMessage, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self.placed, range(*index.indices(len(self)))))
+        return self.placed(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[TranscriptMessage]:
+        return map(self.placed, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
 
 
 @dataclass(frozen=True, slots=True)

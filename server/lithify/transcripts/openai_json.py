@@ -11,7 +11,7 @@ from lithify.transcripts.json_array import CHAT_KEY, Element, Scan
 from lithify.transcripts.json_lines import LOOKED_AT
 from lithify.transcripts.json_text import Fault, problems_of, skip_mark, skip_space, value_at
 from lithify.transcripts.lines import Lines
-from lithify.transcripts.model import Stamp, Transcript, is_message, replaced_messages
+from lithify.transcripts.model import LOOKED_AT_CHARACTERS, Stamp, Transcript, is_message, replaced_messages
 from lithify.transcripts.roles import is_chat_message
 from lithify.transcripts.summary_text import spelled_like
 
@@ -23,9 +23,18 @@ _SPACE = " \t\r\n"
 def recognise(text: str, name: str) -> bool:  # noqa: ARG001 - any name will do
     """Whether a message is among the first elements of the array; an empty chat tells nothing."""
     begin = skip_space(text, skip_mark(text))
-    if not text.startswith("[", begin) and not (text.startswith("{", begin) and CHAT_KEY.search(text, begin)):
+    if not text.startswith("[", begin) and not _is_object_with_chat(text, begin):
         return False
     return any(is_chat_message(element.value) for element in islice(Scan(text).chat(), LOOKED_AT))
+
+
+def _is_object_with_chat(text: str, begin: int) -> bool:
+    """Whether an object begins there that may hold a chat. One that is a line of its own ends there."""
+    if not text.startswith("{", begin):
+        return False
+    end = text.find("\n", begin, begin + LOOKED_AT_CHARACTERS)
+    is_line = end >= 0 and isinstance(value_at(text[begin:end], 0), tuple)
+    return CHAT_KEY.search(text, begin, end if is_line else len(text)) is not None
 
 
 def parse(text: str) -> Transcript:

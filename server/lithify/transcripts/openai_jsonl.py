@@ -12,6 +12,7 @@ from lithify.transcripts.line_format import (
     Ground,
     LineFacts,
     LineFormat,
+    OneLineEach,
     message_of_line,
     size_of_lines,
 )
@@ -42,9 +43,9 @@ def _facts_of(source: str) -> LineFacts:
 
 
 def _arrange(shapes: Sequence[Message | str | None], _ground: Ground) -> Arrangement:
-    placed = [(line, shape) for line, shape in enumerate(shapes) if isinstance(shape, dict)]
+    lines = [line for line, shape in enumerate(shapes) if isinstance(shape, dict)]
     problems = (Problem(line, shape) for line, shape in enumerate(shapes) if isinstance(shape, str))
-    return Arrangement([(line,) for line, _ in placed], [shape for _, shape in placed], tuple(problems))
+    return Arrangement(OneLineEach(lines), [shape for shape in shapes if isinstance(shape, dict)], tuple(problems))
 
 
 LINES = LineFormat(

@@ -13,8 +13,9 @@ from lithify.core.conversation import InvalidRange, Noop, Plan, Range
 from lithify.core.messages import Message, counted_bytes, result_text, role_of, text_parts, tokens_of_bytes, tool_calls
 from lithify.transcripts.columns import Renewed
 from lithify.transcripts.line_reading import ArrangedMessages, places_of_messages
+from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import Transcript
-from lithify.transcripts.places import places_of
+from lithify.transcripts.places import PlacesByLine, places_of
 
 TITLE_LENGTH = 60
 _LOOKED_AT = 400
@@ -150,6 +151,11 @@ class Outline:
             return None
         above = self._places.ended(start)
         return self._places.messages(above - 1, above)[0] if above else None
+
+    def near_line(self, lines: Lines, line: int) -> int | None:
+        """The message that a line of the text stands for, as `near` says."""
+        known = self._places.last_in(line) if isinstance(self._places, PlacesByLine) else None
+        return self.near(*lines.bounds(line)) if known is None else known
 
     def _message(self, index: int) -> Message:
         known = self._conversation

@@ -101,6 +101,11 @@ class PlacesByLine:
         """As in `Places`."""
         return self._messages[first:behind]
 
+    def last_in(self, line: int) -> int | None:
+        """The last message that stands on a line."""
+        first, behind = bisect_left(self._lines, line), bisect_right(self._lines, line)
+        return max(self._messages[first:behind]) if first < behind else None
+
     def _is_said(self, line: int) -> bool:
         at = bisect_left(self._lines, line)
         return at < len(self._lines) and self._lines[at] == line

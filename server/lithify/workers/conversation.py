@@ -15,7 +15,7 @@ from lithify.core.agents import CompactionOptions
 from lithify.core.brief import brief
 from lithify.core.compaction_results import Preview, Stats, Summarised
 from lithify.core.conversation import InvalidRange, Noop, Plan, plan_compaction, plan_up_to, with_summary
-from lithify.core.messages import Message, counted_bytes, estimate_tokens, has_media, utf8_length
+from lithify.core.messages import Message, has_media, tokens_of_bytes, total_bytes, utf8_length
 from lithify.core.model_calls import ModelFailure, ModelReply, ModelRequest, Usage
 from lithify.core.outcomes import LithifyError
 from lithify.core.range_digests import range_digest
@@ -71,19 +71,21 @@ def plan(messages: Sequence[Message], options: CompactionOptions) -> Plan | Noop
     return planned
 
 
-def preview(messages: Sequence[Message], options: CompactionOptions, workshop: Workshop) -> Preview | Noop:
+def preview(
+    messages: Sequence[Message], options: CompactionOptions, workshop: Workshop, models: Models | ModelFailure
+) -> Preview | Noop:
     """What `summarise` would send, without asking any model. Raises LithifyError `invalid_range`."""
     planned = plan(messages, options)
     if isinstance(planned, Noop):
         return planned
     folder = _Folder(list(messages[planned.range.start : planned.range.end]), options, workshop)
-    limit = workshop.limits.max_request_tokens
+    limit = 0 if not isinstance(models, ModelFailure) and _take_all(models) else workshop.limits.max_request_tokens
     expected = kimi.summary_message(messages, "x" * folder.target_bytes())
     return Preview(
         plan=planned,
-        requests=folding.count_requests(folder.messages, limit, folder.fixed_bytes) if limit else 1,
+        requests=folding.count_requests(folder.measured, limit, folder.fixed_bytes) if limit else 1,
         request=folder.first_request(limit),
-        stats=_stats(messages, with_summary(messages, planned.range, expected), 0),
+        stats=_stats(messages, planned, folder.counted_bytes, with_summary(messages, planned.range, expected), 0),
         prompt_source=prompt_source(workshop.prompt, options),
         digest=_digest(messages, planned),
     )
@@ -108,7 +110,7 @@ async def summarise(
     reply = await folder.answer(models, progress)
     summary = kimi.summary_message(messages, reply.text)
     after = with_summary(messages, planned.range, summary)
-    stats = _stats(messages, after, round((time.monotonic() - started) * 1000))
+    stats = _stats(messages, planned, folder.counted_bytes, after, round((time.monotonic() - started) * 1000))
     method: Literal["model", "offline"] = "offline" if reply.provider == "offline" else "model"
     warnings = [
         *_prompt_warnings(workshop.prompt, options),
@@ -122,7 +124,7 @@ async def summarise(
             literal=method == "offline",
         ),
         *folder.warnings,
-        *_size_warnings(folder.messages, stats, workshop.limits),
+        *_size_warnings(folder, stats, workshop.limits),
         *_range_warnings(messages, planned),
     ]
     return Summarised(
@@ -168,22 +170,24 @@ class _Folder:
         self.prompt_text = options.prompt if options.prompt is not None else workshop.prompt.text
         closing = kimi.closing_part(self.prompt_text, workshop.prompt.instruction_intro, options.instructions)
         self.fixed_bytes = utf8_length(closing) + utf8_length(workshop.prompt.system_prompt)
+        self.measured = folding.measured(messages)
+        self.counted_bytes = total_bytes(messages)
         self.warnings: list[Notice] = []
         self.usage: Usage | None = None
 
     def target_bytes(self, room: int | None = None) -> int:
         """What the summary may take: a share of the range, and (folded) no more than is carried into the next part."""
-        share = sum(map(counted_bytes, self.messages)) // TARGET_SHARE
+        share = self.counted_bytes // TARGET_SHARE
         return max(share if room is None else min(share, folding.most_carried(room)), LEAST_TARGET_BYTES)
 
     def first_request(self, limit: int) -> ModelRequest:
-        if folding.fits(self.messages, limit, self.fixed_bytes):
-            return self._request(self.messages)
+        if folding.fits(self.measured, limit, self.fixed_bytes):
+            return self._whole()
         room = folding.room_bytes(limit, self.fixed_bytes)
-        return self._request(folding.next_chunk(self.messages, room, None).messages, room)
+        return self._request(folding.next_chunk(self.measured, room, None).messages, room)
 
     async def answer(self, models: Models, progress: Progress) -> ModelReply:
-        limit = self._workshop.limits.max_request_tokens
+        limit = 0 if _take_all(models) else self._workshop.limits.max_request_tokens
         for _ in range(HALVINGS):
             outcome = await self._attempt(models, limit, progress)
             if isinstance(outcome, ModelReply):
@@ -192,33 +196,40 @@ class _Folder:
                 return outcome
             if outcome.type != "context_too_long":
                 raise _error(outcome)
-            sent = folding.sent_tokens(self.messages, self.fixed_bytes)
+            sent = folding.sent_tokens(self.measured, self.fixed_bytes)
             limit = max(min(limit or sent, sent) // 2, 1)
         raise LithifyError("model_error", "the model refuses even small parts of this conversation as too long")
 
     async def _attempt(self, models: Models, limit: int, progress: Progress) -> ModelReply | ModelFailure:
         self.warnings.clear()
-        if folding.fits(self.messages, limit, self.fixed_bytes):
+        if folding.fits(self.measured, limit, self.fixed_bytes):
             progress(f"Summarising {len(self.messages)} messages")
-            return await self._ask(models, self._request(self.messages))
-        total = folding.count_requests(self.messages, limit, self.fixed_bytes)
+            return await self._ask(models, self._whole())
+        total = folding.count_requests(self.measured, limit, self.fixed_bytes)
         room = folding.room_bytes(limit, self.fixed_bytes)
-        rest: Sequence[Message] = self.messages
+        rest = self.measured
         carry: Message | None = None
         number = 0
         while True:
             chunk = folding.next_chunk(rest, room, carry)
             number += 1
-            more = number + bool(chunk.rest) > total
-            progress(f"Summarising part {number}" if more else f"Summarising part {number} of {total}")
+            more = bool(chunk.rest.messages)
+            beyond = number + more > total
+            progress(f"Summarising part {number}" if beyond else f"Summarising part {number} of {total}")
             reply = await self._ask(models, self._request(chunk.messages, room))
-            if isinstance(reply, ModelFailure) or not chunk.rest or not reply.text.strip():
+            if isinstance(reply, ModelFailure) or not more or not reply.text.strip():
                 break
             rest, carry = chunk.rest, folding.carried(reply.text, room)
         self.warnings.append(
             Notice("folded", f"The conversation was too long for one request, so it was summarised in {number} parts.")
         )
         return reply
+
+    def _whole(self) -> ModelRequest:
+        """One request with all the messages. Its answer is no longer than where they were folded."""
+        limit = self._workshop.limits.max_request_tokens
+        fits = folding.fits(self.measured, limit, self.fixed_bytes)
+        return self._request(self.messages, None if fits else folding.room_bytes(limit, self.fixed_bytes))
 
     async def _ask(self, models: Models, request: ModelRequest) -> ModelReply | ModelFailure:
         reply = await self._workshop.ask(models, request)
@@ -240,6 +251,11 @@ class _Folder:
         )
 
 
+def _take_all(models: Models) -> bool:
+    """Whether nothing is too long for these models: the offline one needs no parts, and says more of a whole."""
+    return all(model.name == "offline" for model in models)
+
+
 def _added(usage: Usage | None, more: Usage) -> Usage:
     if usage is None:
         return more
@@ -255,8 +271,12 @@ def _error(failure: ModelFailure) -> LithifyError:
     return LithifyError(failure.type, failure.message, retryable=failure.retryable)
 
 
-def _stats(before: Sequence[Message], after: Sequence[Message], duration_ms: int) -> Stats:
-    return Stats(len(before), len(after), estimate_tokens(before), estimate_tokens(after), duration_ms)
+def _stats(
+    before: Sequence[Message], planned: Plan, range_bytes: int, after: Sequence[Message], duration_ms: int
+) -> Stats:
+    outside = total_bytes(before[: planned.range.start]) + total_bytes(before[planned.range.end :])
+    tokens_before, tokens_after = tokens_of_bytes(range_bytes + outside), tokens_of_bytes(total_bytes(after))
+    return Stats(len(before), len(after), tokens_before, tokens_after, duration_ms)
 
 
 def _prompt_warnings(prompt: ConversationPrompt, options: CompactionOptions) -> list[Notice]:
@@ -280,9 +300,9 @@ def _model_warnings(reply: ModelReply) -> list[Notice]:
     return [Notice("model_missing", f"The model {reply.missing_model} is not there for this provider; {used}.")]
 
 
-def _size_warnings(compacted: Sequence[Message], stats: Stats, limits: Conversation) -> list[Notice]:
+def _size_warnings(folder: _Folder, stats: Stats, limits: Conversation) -> list[Notice]:
     found = []
-    media = sum(map(has_media, compacted))
+    media = sum(map(has_media, folder.messages))
     if media:
         found.append(
             Notice("media_dropped", f"{media} of the summarised messages held images or sound, which were left out.")
@@ -290,7 +310,7 @@ def _size_warnings(compacted: Sequence[Message], stats: Stats, limits: Conversat
     if stats.tokens_after >= stats.tokens_before:
         grown = f"the summary is not smaller than what it replaces ({stats.tokens_before} tokens before, "
         grown += f"{stats.tokens_after} after)"
-        if limits.refuse_larger_from and estimate_tokens(compacted) >= limits.refuse_larger_from:
+        if limits.refuse_larger_from and tokens_of_bytes(folder.counted_bytes) >= limits.refuse_larger_from:
             raise LithifyError("not_smaller", f"{grown}; nothing was changed")
         found.append(Notice("not_smaller", f"{grown[0].upper()}{grown[1:]}."))
     return found

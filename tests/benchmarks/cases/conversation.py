@@ -45,7 +45,7 @@ CASES = (
 class Nobody:
     """A model that is not there: what is asked of it is all that is to be measured."""
 
-    name = "offline"
+    name = "nobody"
     host = None
     default_model = None
 

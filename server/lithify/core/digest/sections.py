@@ -34,7 +34,7 @@ _LEAST_NEW_BYTES = 90
 _NOTICE_BYTES = 25
 _TELLING_CHARS = 1500
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\n;。]\s*|(?:Assistant|User): ")
-_WORDS = re.compile(r"\W+")
+_WORD = re.compile(r"\w+")
 
 
 def fill(items: Iterable[Item], target_bytes: int, left_out: Mapping[str, int]) -> str:
@@ -197,4 +197,4 @@ def _repeats(item: Item, sentences: set[str]) -> bool:
 
 
 def _key(said: str) -> str:
-    return _WORDS.sub(" ", said[:300]).strip().casefold()[:160]
+    return " ".join(_WORD.findall(said[:300])).casefold()[:160]

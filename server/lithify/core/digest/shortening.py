@@ -14,18 +14,17 @@ _SIGNATURE = re.compile(
     r"CREATE|ALTER|describe|it|test)\b[^=]*\w"
 )
 _HEADING = re.compile(r"#{1,4} \S")
-_SPACE = re.compile(r"\s+")
 
 
 def one_line(text: str) -> str:
     """The text on one line: lines are joined by a semicolon unless a punctuation mark ends them."""
     if "\n" not in text:
-        return _SPACE.sub(" ", text).strip()
-    lines = [line.strip() for line in text.split("\n")]
+        return " ".join(text.split())
     joined: list[str] = []
-    for line in lines:
-        if line:
-            joined.append(_SPACE.sub(" ", line) + (" " if line[-1] in ".,:;!?。，：；！？{(" else "; "))
+    for line in text.split("\n"):
+        words = line.split()
+        if words:
+            joined.append(" ".join(words) + (" " if words[-1][-1] in ".,:;!?。，：；！？{(" else "; "))
     return "".join(joined).rstrip(" ;")
 
 

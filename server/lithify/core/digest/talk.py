@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from lithify.core.digest import fences
@@ -32,7 +32,7 @@ _WISHED = re.compile(
 )
 _RULED = re.compile(
     r"(?i)(?:^\W{0,8}|[,;:(–—-] ?|\b(?:please|and|but|or|you|we|must|should|to|also|then) )(?:always|never)\b|"
-    r"\b(?:from now on|going forward|MSRV|minimum supported|edition \d{4}|only use|use only|stick (?:to|with)|"
+    r"\b(?:from now on|going forward|msrv|minimum supported|edition \d{4}|only use|use only|stick (?:to|with)|"
     r"use [^.;\n]{1,60}?,? (?:not|never|instead of|rather than)|"
     r"(?:keep|leave) [^.;\n]{1,60} (?:unchanged|untouched|intact|stable|as (?:it is|is|they are|before))|"
     r"(?:don'?t|do not|must not) (?:ever )?(?:touch|edit|change|modify|rename|use|remove|delete|commit|push|break)|"
@@ -40,7 +40,7 @@ _RULED = re.compile(
     r"(?:\+| (?:or|and) (?:later|newer|above|higher|up))|at least (?:version|v\d|python|rust|node))\b|>= ?\d|"
     r"\d\.\d{1,5}\+|从现在|從現在|始终|始終|总是|總是|永远|永遠"
 )
-_DEMANDED = re.compile(f"{_WISHED.pattern}|{_RULED.pattern[4:]}", re.I | re.M)
+_DEMANDED = re.compile(f"{_WISHED.pattern}|{_RULED.pattern[4:]}", re.M)
 _NO_WISH = re.compile(
     r"(?i)\b(?:you don'?t need|if you (?:don'?t|can'?t)|i don'?t know|should i|yet|for now|right now)\b"
 )
@@ -59,9 +59,10 @@ _ROUTINE = re.compile(
 _OFFER = re.compile(r"(?i)how (?:can|may) i (?:help|assist)|anything else|help you with")
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
 _MARKDOWN = re.compile(r"^[ \t]*(?:#{1,6}|[-*]|>)[ \t]+|\*\*|^-{3,}$|^\|[-| :]+\|\n", re.M)
+_LINE_MARKS = ("#", "-", "*", ">", "|")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
 _DECIDED_HINTS = (
-    "let", "go with", "going with", "deci", "instead of", "rather than", "because", "cause", "reason", "turns out",
+    "let's ", "lets ", "go with", "going with", "deci", "instead of", "rather than", "cause", "reason", "turns out",
     "trade", "opted", "switch", "prefer", "no longer", "rules out", "we should", "to fix", "the real",
     "因", "改用", "決定", "决定",
 )  # fmt: skip
@@ -70,15 +71,42 @@ _WISHED_HINTS = (
     "avoid", "without", "at least", "at most", "no need", "不", "必", "請", "请", "確", "确", "避",
 )  # fmt: skip
 _RULED_HINTS = (
-    *_WISHED_HINTS, "from now on", "going forward", "msrv", "minimum", "edition", "use ", "keep", "leave", "stick",
-    ">=", "≥", "+", "or later", "or newer", "or above", "or higher", "and up", "从", "從", "始", "总", "總", "永",
+    "always", "never", "don't", "dont ", "do not", "must not", "at least", "from now on", "going forward", "msrv",
+    "minimum", "edition", "use ", "only use", "keep ", "leave ", "stick ", ">=", "≥", "+", "later", "newer", "above",
+    "higher", "and up", "or up", "从", "從", "始", "总", "總", "永",
 )  # fmt: skip
+_DEMANDED_HINTS = (*_WISHED_HINTS, *(hint for hint in _RULED_HINTS if hint not in _WISHED_HINTS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    """What makes a sentence worth telling. In every text that holds it is one of the `hints`, and in the text in lower
+    case is `lowered`: to look for these first is many times faster."""
+
+    pattern: re.Pattern[str]
+    hints: tuple[str, ...]
+    lowered: re.Pattern[str]
+
+    def stands_in(self, text: str) -> bool:
+        """Whether the text holds it."""
+        lower = text.lower()
+        for hint in self.hints:
+            if hint in lower:
+                return self.lowered.search(lower) is not None
+        return False
+
+
+def _cue(pattern: re.Pattern[str], hints: tuple[str, ...]) -> _Cue:
+    return _Cue(pattern, hints, re.compile(pattern.pattern.removeprefix("(?i)"), pattern.flags & re.M))
+
+
+_DECISION, _DEMAND, _RULE = _cue(_DECIDED, _DECIDED_HINTS), _cue(_DEMANDED, _DEMANDED_HINTS), _cue(_RULED, _RULED_HINTS)
 _BRIEF_REQUEST, _LONG_REQUEST = 600, 1500
 RULE_RANK, RULE_STEP = 3.1, 0.3
 _RECENT = 3
 _TELLING = 140
 _SPECIFIC = re.compile(r"\d|`")
-_MOST_TURNS, _MOST_SPOKEN, _MOST_SENTENCES = 300, 600, 200
+_MOST_TURNS, _MOST_SPOKEN, _MOST_SENTENCES = 300, 10_000, 200
 _MOST_FIRST_RULES = 100
 
 
@@ -122,16 +150,16 @@ def _open_points(spoken: list[tuple[int, str]]) -> Iterator[Entry]:
     for position, text in spoken:
         if "[ ]" in text:
             yield from (Entry(position, found) for found in _UNCHECKED.findall(text))
-        yield from (Entry(position, sentence) for sentence in _sentences(text, _OPEN))
+        if _OPEN.search(text):
+            yield from (Entry(position, sentence) for sentence in _sentences(text, _OPEN))
 
 
 def decisions(turns: list[Turn]) -> Iterator[Entry]:
     """Sentences that decide or give a reason; a weak cue counts only beside a name in code or a second cue."""
     spoken = [each for turn in turns for each in ((turn.position, turn.request[:_BRIEF_REQUEST]), *turn.said)]
     for position, text in reversed(spoken[-_MOST_SPOKEN:]):
-        for sentence in _sentences(text, _DECIDED, _DECIDED_HINTS):
-            if _decides(sentence):
-                yield Entry(position, sentence)
+        if _DECISION.stands_in(text):
+            yield from (Entry(position, each) for each in _sentences(text, _DECIDED) if _decides(each))
 
 
 def _decides(sentence: str) -> bool:
@@ -158,7 +186,7 @@ def wishes(turns: list[Turn], present: Turn) -> Iterator[Item]:
     for turn in reversed(turns[-_MOST_TURNS:]):
         if len(brief) > _MOST_SENTENCES or len(rules) > _MOST_SENTENCES:
             break
-        found = list(_demands(turn, _DEMANDED))
+        found = list(_demands(turn, _DEMAND))
         if len(turn.request) > _LONG_REQUEST:
             long.extend(found[:4])
             continue
@@ -173,16 +201,16 @@ def wishes(turns: list[Turn], present: Turn) -> Iterator[Item]:
     yield from newest_first(CONTEXT, 21, 5, long, share=40)
 
 
-def _demands(turn: Turn, cue: re.Pattern[str]) -> Iterator[Entry]:
+def _demands(turn: Turn, cue: _Cue) -> Iterator[Entry]:
     """The sentences of a request that hold a cue; a summary's words are not the person's."""
-    if turn.named:
-        for sentence in _sentences(turn.request, cue, _RULED_HINTS):
+    if turn.named and cue.stands_in(turn.request):
+        for sentence in _sentences(turn.request, cue.pattern):
             if not _NO_WISH.search(sentence):
                 yield Entry(turn.position, sentence)
 
 
 def _first_rules(turn: Turn) -> Iterator[Entry]:
-    return (each for each in _demands(turn, _RULED) if is_rule(each.text))
+    return (each for each in _demands(turn, _RULE) if is_rule(each.text))
 
 
 def is_rule(text: str) -> bool:
@@ -201,17 +229,8 @@ def is_wish(text: str) -> bool:
     return _WISHED.search(text[:2000]) is not None and not _NO_WISH.search(text[:2000])
 
 
-def _sentences(text: str, cue: re.Pattern[str], hints: tuple[str, ...] = ()) -> Iterator[str]:
-    """The sentences of a text that hold a cue; routine announcements are left out.
-
-    One of the `hints` is in every text that holds a cue: looking for them first is many times faster.
-    """
-    if hints:
-        lower = text.lower()
-        if not any(hint in lower for hint in hints):
-            return
-    if not cue.search(text):
-        return
+def _sentences(text: str, cue: re.Pattern[str]) -> Iterator[str]:
+    """The sentences of a text that hold a cue; routine announcements are left out."""
     for sentence in _BREAK.split(prose(text)):
         sentence = sentence.strip()
         if len(sentence) > 12 and cue.search(sentence[:2000]) and not _ROUTINE.match(sentence):
@@ -229,4 +248,6 @@ def prose(text: str) -> str:
 
 def plain(text: str) -> str:
     """A text without Markdown's marks for headings, bullets and emphasis, and without more than one blank line."""
+    if "\n" not in text and "**" not in text and not text.lstrip(" \t").startswith(_LINE_MARKS):
+        return text.strip()
     return _BLANK_LINES.sub("\n\n", _MARKDOWN.sub("", text)).strip()
