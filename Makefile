@@ -33,6 +33,7 @@ test-vscode: $(VENV)/.installed-dev
 	$(BIN)/python -m tools.vscode_workbench test
 
 play: $(VENV)/.installed-dev
+	@$(BIN)/lithify prompts fetch || echo "Going on with Lithify's own prompt."
 	@$(BIN)/python -m tools.vscode_workbench play
 
 vsix: $(VENV)/.installed-dev

@@ -10,6 +10,9 @@ from lithify.core.settings import MACHINE_SCOPED, Settings
 OWN_SETTINGS = ("server.python",)
 """Settings of the extension itself that choose what runs; the server does not know them."""
 
+FIRST = ("server.python", "model.", "conversation.", "recording.", "sessions.")
+"""How the names of those settings begin that the settings editor shows first; the others follow as they are written."""
+
 RESERVED = "Reserved"
 """How the description of a setting begins that does nothing yet; it is not offered."""
 
@@ -20,7 +23,7 @@ def manifest_page(written: str, names: list[str]) -> str:
     offered = _properties(names)
     own = manifest["contributes"]["configuration"]["properties"]
     kept = {name: value for name, value in own.items() if name.removeprefix("lithify.") in OWN_SETTINGS}
-    manifest["contributes"]["configuration"]["properties"] = kept | offered
+    manifest["contributes"]["configuration"]["properties"] = _ordered(kept | offered)
     restricted = [*OWN_SETTINGS, *(name for name in names if name.startswith(MACHINE_SCOPED))]
     trust = manifest["capabilities"]["untrustedWorkspaces"]
     trust["restrictedConfigurations"] = [f"lithify.{name}" for name in restricted]
@@ -37,6 +40,17 @@ def texts_page(written: str, descriptions: dict[str, str]) -> str:
 
 def _page(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _ordered(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same settings, each with its place in the settings editor, which else sorts them by their names."""
+
+    def group(name: str) -> int:
+        place = (number for number, begin in enumerate(FIRST) if name.removeprefix("lithify.").startswith(begin))
+        return next(place, len(FIRST))
+
+    places = {name: place for place, name in enumerate(sorted(settings, key=group))}
+    return {name: {**setting, "order": places[name]} for name, setting in settings.items()}
 
 
 def _properties(names: list[str]) -> dict[str, Any]:

@@ -126,6 +126,13 @@ def test_what_is_written_by_hand_stays_when_the_manifest_is_made_anew() -> None:
     assert json.loads(manifest_page(written, []))["keywords"] == ["kept"]
 
 
+def test_the_settings_editor_begins_with_what_runs_and_the_model() -> None:
+    made = json.loads(manifest_page(json.dumps(manifest()), ["log.level", "model.provider", "dataDir"]))
+    properties = made["contributes"]["configuration"]["properties"]
+    shown = sorted(properties, key=lambda name: properties[name]["order"])
+    assert shown == ["lithify.server.python", "lithify.model.provider", "lithify.log.level", "lithify.dataDir"]
+
+
 def test_the_text_of_a_setting_that_is_gone_goes_too() -> None:
     assert json.loads(texts_page('{"settings.gone": "x", "view.memory": "Memory"}', {})) == {"view.memory": "Memory"}
 

@@ -204,7 +204,9 @@ async def test_a_document_that_cannot_be_compacted_is_unsupported(text_editor: T
     "uri", ["untitled:Untitled-7", "file:///nowhere/gtext_editor.jsonl", "not a uri", "https://a.b/c.jsonl"]
 )
 async def test_a_document_that_is_nowhere_is_unsupported(text_editor: TextEditor, uri: str) -> None:
-    assert (await text_editor.client.command_failure(FULL, {"uri": uri})).type == "unsupported_document"
+    failure = await text_editor.client.command_failure(FULL, {"uri": uri})
+    assert failure.type == "unsupported_document"
+    assert f"The document '{uri}' cannot be read: " in failure.message
 
 
 async def test_a_second_compaction_of_a_document_is_busy_and_the_first_goes_on(

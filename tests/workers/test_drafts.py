@@ -251,7 +251,7 @@ async def test_a_draft_whose_range_changed_is_stale_and_stays(work: Workbench, w
     await STALE[what](work)
     problem = await refused(work, drafted, "edited")
     assert (problem.type, problem.retryable) == ("stale", False)
-    assert f"draft {drafted.draft_id} no longer fits session s1: messages 2 to 5" in problem.message
+    assert "This draft no longer fits the chat: its messages 2 to 5" in problem.message
 
 
 async def test_a_draft_fits_again_when_the_change_is_taken_back(work: Workbench) -> None:
@@ -324,7 +324,7 @@ async def test_while_a_draft_is_made_all_else_of_the_session_is_busy(work: Workb
     running = asyncio.ensure_future(work.draft())
     await model.asked.wait()
     for tried in (work.draft(), work.compact(), applied(work, earlier), work.compactor.undo(SESSION, None)):
-        with pytest.raises(LithifyError, match="a compaction of session s1 is") as problem:
+        with pytest.raises(LithifyError, match="A compaction of this chat is") as problem:
             await tried
         assert (problem.value.type, problem.value.retryable) == ("busy", True)
     model.answer.set()

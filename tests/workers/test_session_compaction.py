@@ -244,7 +244,7 @@ def test_an_undo_is_stale_when_the_summary_was(bench: Bench, what: str) -> None:
     compaction_id = bench.compact(0, 6)
     REFUSED[what](bench)
     before = bench.dump()
-    with pytest.raises(LithifyError, match=f"the summary of compaction {compaction_id} is no longer in") as problem:
+    with pytest.raises(LithifyError, match="The summary of that compaction is no longer in this chat") as problem:
         bench.undo(compaction_id)
     assert (problem.value.type, problem.value.retryable, bench.dump()) == ("stale", False, before)
 
@@ -264,7 +264,7 @@ def test_a_compaction_that_was_undone_is_unknown(bench: Bench) -> None:
     bench.undo()
     assert refused_undo(bench, compaction_id) == (
         "unknown_compaction",
-        f"compaction {compaction_id} was undone already",
+        "That compaction was undone already",
     )
 
 
@@ -272,19 +272,19 @@ def test_when_all_is_undone_there_is_none_left(bench: Bench) -> None:
     bench.open(ten())
     bench.compact(0, 6)
     bench.undo()
-    assert refused_undo(bench, None) == ("unknown_compaction", "session s1 has no compaction that could be undone")
+    assert refused_undo(bench, None) == ("unknown_compaction", "This chat has no compaction that could be undone")
 
 
 def test_a_compaction_that_never_was_is_unknown(bench: Bench) -> None:
     bench.open(ten())
-    assert refused_undo(bench, "X") == ("unknown_compaction", "session s1 has no compaction X")
+    assert refused_undo(bench, "X") == ("unknown_compaction", "This chat has no compaction with the id 'X'")
 
 
 def test_a_compaction_of_another_session_is_unknown(bench: Bench) -> None:
     bench.open(ten())
     compaction_id = bench.compact(0, 6)
     bench.open(ten(), "other")
-    with pytest.raises(LithifyError, match=f"session other has no compaction {compaction_id}"):
+    with pytest.raises(LithifyError, match=f"This chat has no compaction with the id '{compaction_id}'"):
         bench.undo(compaction_id, "other")
 
 
@@ -295,7 +295,7 @@ def test_without_originals_nothing_is_kept(bench: Bench) -> None:
     assert "the secret" not in kept
     assert refused_undo(bench, compaction_id) == (
         "unknown_compaction",
-        f"compaction {compaction_id} kept no originals, because conversation.keepOriginals was off",
+        "That compaction kept no originals, because conversation.keepOriginals was off",
     )
 
 

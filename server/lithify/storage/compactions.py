@@ -60,8 +60,8 @@ class CompactionStore:
         if row is None or row[1] != summary:
             raise LithifyError(
                 "stale",
-                f"the summary of compaction {found} is no longer in session {session_id} as it was made: it was "
-                "edited, removed, or compacted again; undo the later compaction first",
+                "The summary of that compaction is no longer in this chat as it was made: it was edited, removed, or "
+                "compacted again; undo the later compaction first",
                 retryable=False,
             )
         originals = self._connection.execute(
@@ -151,13 +151,13 @@ class CompactionStore:
             {"s": session_id, "c": compaction_id},
         ).fetchone()
         if row is None:
-            named = f"compaction {compaction_id}" if compaction_id else "compaction that could be undone"
-            raise LithifyError("unknown_compaction", f"session {session_id} has no {named}")
+            named = f"compaction with the id {compaction_id!r}" if compaction_id else "compaction that could be undone"
+            raise LithifyError("unknown_compaction", f"This chat has no {named}")
         if row[3]:
-            raise LithifyError("unknown_compaction", f"compaction {row[0]} was undone already")
+            raise LithifyError("unknown_compaction", "That compaction was undone already")
         if not row[2]:
             raise LithifyError(
                 "unknown_compaction",
-                f"compaction {row[0]} kept no originals, because conversation.keepOriginals was off",
+                "That compaction kept no originals, because conversation.keepOriginals was off",
             )
         return row[0], row[1]

@@ -81,7 +81,8 @@ class DocumentCompactor:
         found = await self._places.find(asked.uri)
         options = self._options(found, asked)
         _planned(found, options)
-        return conversation.preview(found.reading.outline.conversation, options, self._workshop())
+        messages = found.reading.outline.conversation
+        return conversation.preview(messages, options, self._workshop(), self._workplace.choose_models())
 
     async def compact(self, asked: DocumentCommand, progress: conversation.Progress) -> CompactedDocument | Noop:
         """Compacts a document. What the user changes outside the range meanwhile is kept; a changed range is
@@ -121,8 +122,7 @@ class DocumentCompactor:
     def discard_draft(self, draft: DocumentDraft) -> None:
         """Lets a draft go. Raises LithifyError `busy` while it is being applied."""
         if self._running.get(self._places.key(draft.found.uri)) == draft.draft_id:
-            told = f"draft {draft.draft_id} is being applied; undo the compaction when that has ended"
-            raise LithifyError("busy", told)
+            raise LithifyError("busy", "This draft is being applied; undo the compaction when that has ended")
         self._drafts.forget(draft.draft_id)
 
     async def undo(self, uri: str, compaction_id: str | None) -> UndoneDocument:
@@ -134,7 +134,7 @@ class DocumentCompactor:
     def _alone(self, uri: str, draft_id: str | None = None) -> Iterator[None]:
         key = self._places.key(uri)
         if key in self._running:
-            raise LithifyError("busy", f"a compaction of {_small(title(uri))} is running; try again when it has ended")
+            raise LithifyError("busy", f"A compaction of {_small(title(uri))} is running; try again when it has ended")
         self._running[key] = draft_id
         try:
             yield
@@ -188,7 +188,7 @@ def _anchor(found: Found, command: CompactionCommand, line: int | None) -> int |
         known = f"{len(named)} messages" if named else "no message"
         raise LithifyError(
             "unknown_message",
-            f"the document has {known} with the id {brief(command.up_to_id)!r}; give the line or the index",
+            f"This document has {known} with the id {brief(command.up_to_id)!r}; give the line or the index",
         )
     return named[0]
 
@@ -198,7 +198,7 @@ def _of_draft(error: LithifyError, draft: DocumentDraft) -> LithifyError:
     the user takes back what the editor spoilt."""
     if error.type != "stale" or not error.retryable:
         return error
-    told = f"draft {draft.draft_id} was not applied to {_small(title(draft.found.uri))}: {error.message}"
+    told = f"This draft was not applied to {_small(title(draft.found.uri))}: {error.message}"
     return LithifyError("stale", f"{told.removesuffix('; try again')}; make a new draft", retryable=False)
 
 

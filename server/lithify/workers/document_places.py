@@ -286,13 +286,13 @@ class Places:
     async def _on_disk(self, uri: str) -> FoundText:
         path = self._path(uri)
         if path is None:
-            raise _unsupported(uri, "it is not open, and no file: URI; open it in the editor")
+            raise _unreadable(uri, "it is not open in the editor, and its name is no file: URI; open it there")
         try:
             data = await asyncio.to_thread(self._files.read, path)
         except FileNotFoundError:
-            raise _unsupported(uri, "there is no such file; it may have been deleted or renamed") from None
+            raise _unreadable(uri, "there is no such file; it may have been deleted or renamed") from None
         except (OSError, ValueError) as error:
-            raise _unsupported(uri, f"it cannot be read ({_reason(error)})") from None
+            raise _unreadable(uri, _reason(error)) from None
         return FoundText(uri=uri, lines=Lines(decoded(data)), data=data)
 
 
@@ -326,13 +326,17 @@ def _check_readable(found: FoundText, reading: Reading | None) -> None:
     be."""
     messages = () if reading is None else reading.transcript.messages
     if (line := unreadable_line(found.text, messages)) is not None:
-        raise _unsupported(found.uri, f"it is not UTF-8 (line {line}); save it as UTF-8")
+        raise _unreadable(found.uri, f"it is not UTF-8 (line {line}); save it as UTF-8")
 
 
 def _transcript(uri: str, reading: Reading | None) -> Reading:
     if reading is None:
         raise _unsupported(uri, "it holds no chat transcript that Lithify knows")
     return reading
+
+
+def _unreadable(uri: str, why: str) -> LithifyError:
+    return LithifyError("unsupported_document", f"{title(uri)} cannot be read: {why}")
 
 
 def _unsupported(uri: str, why: str) -> LithifyError:

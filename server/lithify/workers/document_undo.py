@@ -92,7 +92,7 @@ class DocumentUndoer:
         named = f"compaction {compaction.compaction_id} of {_small(title(found.uri))}"
         if not (found.only_grows or (compaction.appended and stands_in(compaction, found.text))):
             why = (
-                f"the summary of {named} does not stand there as it was made: it was edited or removed, or a later "
+                f"The summary of {named} does not stand there as it was made: it was edited or removed, or a later "
                 "compaction holds it, which has to be undone first"
             )
             raise LithifyError("stale", why, retryable=False)
@@ -123,7 +123,7 @@ def _cannot_be_cut(named: str, backup: str | None) -> str:
         if backup is not None
         else "there is no backup of the session as it was before it"
     )
-    return f"{named} cannot be cut off, because the session went on behind it; {way_out}"
+    return f"The {named} cannot be cut off, because the session went on behind it; {way_out}"
 
 
 def _small(words: str) -> str:

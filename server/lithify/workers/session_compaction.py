@@ -75,7 +75,8 @@ class SessionCompactor:
     async def preview(self, session_id: str, command: CompactionCommand) -> Preview | Noop:
         """What a compaction would send; no model is called, nothing is changed."""
         read = await self._run(lambda store: self._read(store, session_id))
-        return conversation.preview(read.messages, self._options(read, command), self._workshop())
+        options = self._options(read, command)
+        return conversation.preview(read.messages, options, self._workshop(), self._choose_models())
 
     async def compact(
         self, session_id: str, command: CompactionCommand, progress: conversation.Progress
@@ -115,13 +116,13 @@ class SessionCompactor:
         """Lets a draft go. Raises LithifyError: `unknown_draft`, or `busy` while it is being applied."""
         draft = self.drafts.found(draft_id)
         if self._running.get(draft.target) == draft_id:
-            raise LithifyError("busy", f"draft {draft_id} is being applied; undo the compaction when that has ended")
+            raise LithifyError("busy", "This draft is being applied; undo the compaction when that has ended")
         self.drafts.forget(draft_id)
 
     async def undo(self, session_id: str, compaction_id: str | None) -> Undone:
         """Takes a compaction back, the newest that still can be by default."""
         if session_id in self._running:
-            raise LithifyError("busy", f"a compaction of session {session_id} is running; undo when it has ended")
+            raise LithifyError("busy", "A compaction of this chat is running; undo when it has ended")
 
         def undo(store: Store) -> Undone:
             with store.transaction():
@@ -133,7 +134,7 @@ class SessionCompactor:
     @contextmanager
     def _alone(self, session_id: str, draft_id: str | None = None) -> Iterator[None]:
         if session_id in self._running:
-            raise LithifyError("busy", f"a compaction of session {session_id} is already running")
+            raise LithifyError("busy", "A compaction of this chat is already running; try again when it has ended")
         self._running[session_id] = draft_id
         try:
             yield
@@ -167,7 +168,7 @@ class SessionCompactor:
     def _options(self, read: _Read, command: CompactionCommand) -> CompactionOptions:
         anchor = command.up_to
         if command.up_to_id is not None:
-            anchor = _index_of(read.messages, command.up_to_id, read.info.session_id)
+            anchor = _index_of(read.messages, command.up_to_id)
         return resolved_options(command, read.info, self._settings().conversation, anchor)
 
     async def _apply(self, draft: Draft) -> Compacted:
@@ -234,20 +235,19 @@ def _of_draft(error: LithifyError, draft: Draft) -> LithifyError:
     replaced = draft.summarised.plan.range
     return LithifyError(
         "stale",
-        f"draft {draft.draft_id} no longer fits session {draft.target}: messages {replaced.start} to "
-        f"{replaced.end - 1} are not as they were when it was made, or a result of a tool call among them came in "
-        "later; nothing was written, make a new draft",
+        f"This draft no longer fits the chat: its messages {replaced.start} to {replaced.end - 1} are not as they were "
+        "when it was made, or a result of a tool call among them came in later; nothing was written, make a new draft",
         retryable=False,
     )
 
 
-def _index_of(messages: list[Message], message_id: str, session_id: str) -> int:
+def _index_of(messages: list[Message], message_id: str) -> int:
     found = [index for index, message in enumerate(messages) if message.get("id") == message_id]
     if not found:
-        raise LithifyError("unknown_message", f"session {session_id} has no message with the id {message_id!r}")
+        raise LithifyError("unknown_message", f"This chat has no message with the id {message_id!r}")
     if len(found) > 1:
         raise LithifyError(
             "unknown_message",
-            f"session {session_id} has {len(found)} messages with the id {message_id!r}, at {found}; give the index",
+            f"This chat has {len(found)} messages with the id {message_id!r}, at {found}; give the index",
         )
     return found[0]
