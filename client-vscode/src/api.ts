@@ -3,6 +3,7 @@ import type * as vscode from "vscode";
 import type { LithifyApi, LithifyCompaction, LithifyMessage, LithifySession, LithifySessionOptions } from "../api";
 import { projectUri } from "./project";
 import type { Message, SessionChanged } from "./protocol";
+import { appendMessages, openSession, spliceMessages } from "./server/confirmed";
 import { ask, notify, run } from "./server/requests";
 import type { Server } from "./server/server";
 
@@ -24,8 +25,8 @@ export function makeApi(server: Server, changed: vscode.Event<SessionChanged>): 
 function open(
   server: Server,
   { sessionId, title, messages, agent, projectUri: project, record }: LithifySessionOptions,
-) {
-  return notify(server, "lithify/didOpenSession", {
+): Promise<void> {
+  return openSession(server, {
     sessionId,
     title,
     record,
@@ -36,6 +37,13 @@ function open(
 }
 
 function session(server: Server, sessionId: string, changed: vscode.Event<SessionChanged>): LithifySession {
+  let last: Promise<unknown> = Promise.resolve();
+  /** One change after the other: each is confirmed by what the session was before it. */
+  const inTurn = (change: () => Promise<void>): Promise<void> => {
+    const done = last.then(change);
+    last = done.catch(() => undefined);
+    return done;
+  };
   return {
     sessionId,
     onDidChange: (listener, self, disposables) =>
@@ -44,9 +52,9 @@ function session(server: Server, sessionId: string, changed: vscode.Event<Sessio
         undefined,
         disposables,
       ),
-    append: (messages) => notify(server, "lithify/didAppendMessages", { sessionId, messages }),
+    append: (messages) => inTurn(() => appendMessages(server, { sessionId, messages })),
     splice: (start, deleteCount, messages = []) =>
-      notify(server, "lithify/didSpliceMessages", { sessionId, start, deleteCount, messages }),
+      inTurn(() => spliceMessages(server, { sessionId, start, deleteCount, messages })),
     messages: async () => (await ask(server, "lithify/getSession", { sessionId })).messages,
     status: () => ask(server, "lithify/sessionStatus", { sessionId }),
     compact: async (options = {}) =>

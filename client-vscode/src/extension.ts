@@ -35,7 +35,6 @@ export function activate(context: vscode.ExtensionContext): LithifyApi {
   running = server;
   const statuses = new BufferStatuses(server);
   const front = new Front();
-  answerCompletions(context, server);
   answerInstructions(server);
   const changes = sessionChanges(server);
   const api = makeApi(server, changes);
@@ -51,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): LithifyApi {
     ...registerSessions(context, server, changes, front, startChatWith),
     ...registerMemory(server),
     ...followSettings(server),
+    answerCompletions(context, server),
     followModels(server),
     registerReadOnlyDocuments(),
     registerOfflineModel(),

@@ -1,7 +1,7 @@
 // Reads what is set in VS Code: the user's own settings, and all of them with the workspace's.
 import * as vscode from "vscode";
 import { SETTINGS } from "./protocol";
-import { compactionEnabled, type Flat, ofUser, ofWorkspace } from "./settings";
+import { compactionEnabled, type Flat, inForce, ofUser } from "./settings";
 
 /** The user's own settings (on a remote machine that machine's), as far as this workspace is trusted. */
 export function userSettings(): Flat {
@@ -10,18 +10,14 @@ export function userSettings(): Flat {
 
 /** The settings in force that a workspace may choose; of an untrusted workspace none are heeded. */
 export function settingsInForce(): Flat {
-  const user = userSettings();
-  return ofWorkspace(vscode.workspace.isTrusted ? { ...user, ...read("workspace") } : user);
+  return inForce(userSettings(), read("workspace"), vscode.workspace.isTrusted);
 }
 
-/** Whether the workspace sets anything. */
-export function workspaceSets(): boolean {
-  return vscode.workspace.isTrusted && Object.keys(read("workspace")).length > 0;
-}
-
-/** The setting `conversation.compaction`, its defaults filled in. */
+/** The setting `conversation.compaction` in force, its defaults filled in. */
 export function compactionSetting(): Record<string, unknown> {
-  return vscode.workspace.getConfiguration("lithify").get("conversation.compaction", {});
+  const name = "conversation.compaction";
+  const defaults = vscode.workspace.getConfiguration("lithify").inspect<Record<string, unknown>>(name)?.defaultValue;
+  return { ...defaults, ...(settingsInForce()[name] as Record<string, unknown> | undefined) };
 }
 
 export function isCompactionEnabled(): boolean {

@@ -28,6 +28,11 @@ export function ofWorkspace(flat: Flat): Flat {
   return Object.fromEntries(Object.entries(flat).filter(([name]) => !machine.includes(name)));
 }
 
+/** The settings in force that a workspace may choose: of one that is not trusted none are heeded. */
+export function inForce(user: Flat, workspace: Flat, trusted: boolean): Flat {
+  return ofWorkspace(trusted ? { ...user, ...workspace } : user);
+}
+
 /** The user's own settings, without agents and endpoints where the workspace is not trusted. */
 export function ofUser(flat: Flat, trusted: boolean): Flat {
   if (trusted) {
@@ -44,15 +49,24 @@ export function ofUser(flat: Flat, trusted: boolean): Flat {
 }
 
 /**
- * Whether a change of the user's own settings needs a new server: these are taken at its start only, or can afterwards
- * only be narrowed.
+ * Whether a change of the user's own settings needs a new server: some are taken at its start only, or can afterwards
+ * only be narrowed; and one that is set no more would keep the value that the server was started with.
  */
 export function needsRestart(before: Flat, after: Flat): boolean {
   const machine: readonly string[] = MACHINE_SETTINGS;
   const fixed = (name: string) => machine.includes(name) || name.startsWith("recording.") || name === "model.provider";
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter(fixed)
+    .filter((name) => fixed(name) || loses(before[name], after[name]))
     .some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+}
+
+/** Whether a value is gone, or something within it. */
+function loses(before: unknown, after: unknown): boolean {
+  if (before === undefined || after === undefined) {
+    return before !== undefined;
+  }
+  const names = (value: unknown) => (value instanceof Object && !Array.isArray(value) ? Object.keys(value) : []);
+  return names(before).some((name) => !names(after).includes(name));
 }
 
 /** Whether the setting `conversation.compaction` switches compaction on; the server judges by the same two values. */

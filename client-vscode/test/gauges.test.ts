@@ -39,21 +39,26 @@ describe("the gauge of the buffer", () => {
     expect(gauge({ state: "full" }).label).toBe("Lithify buffer: 143/256 KB, full");
   });
 
-  test.each([
-    "37 entries",
-    "256 KB",
-    "1,024 KB",
-    "4,096 KB",
-    "Waiting for room: 0",
-    "4 memory records",
-    "12,000 tokens",
-  ])("tells %s in its hover", (words) => {
-    expect(gauge().hover).toContain(words);
+  test.each(["37 entries", "256 KB", "4,096 KB", "Compaction of the buffer: off", "4 memory records", "12,000 tokens"])(
+    "tells %s in its hover",
+    (words) => {
+      expect(gauge().hover).toContain(words);
+    },
+  );
+
+  test("tells the size at which the buffer is compacted only where that is on", () => {
+    expect(gauge({ compaction: work }).hover).toContain("compacted at 1,024 KB");
+    expect(gauge().hover).not.toContain("1,024 KB");
+  });
+
+  test("tells what waits only where something does", () => {
+    expect(gauge({ waiting: 3 }).hover).toContain("Waiting until the buffer has room: 3 entries");
+    expect(gauge().hover).not.toContain("Waiting");
   });
 
   test("tells when the last run was, and the model", () => {
     const extraction = { ...work, lastRunAt: "2026-07-01T07:15:00Z", lastProvider: "editor", lastModel: "gpt" };
-    expect(gauge({ extraction }).hover).toContain("Extraction: last run 45 min ago, by gpt");
+    expect(gauge({ extraction }).hover).toContain("Extraction of memory: last run 45 min ago, by gpt");
   });
 
   test("tells why the last run failed", () => {
@@ -88,11 +93,11 @@ describe("the gauge of the conversation", () => {
   const status = { messages: 12, tokens: 100_000, window: 125_000, share: 0.8 };
 
   test("shows the tokens of the window", () => {
-    expect(conversationGauge(status).text).toContain("100k/125k");
+    expect(conversationGauge(status).text).toContain("100k of 125k tokens");
   });
 
   test("shows the tokens alone where the window is not known", () => {
-    expect(conversationGauge({ messages: 1, tokens: 950 }).text).toBe("$(comment-discussion) 950");
+    expect(conversationGauge({ messages: 1, tokens: 950 }).text).toBe("$(comment-discussion) 950 tokens");
   });
 
   test("offers compaction from 80 percent on", () => {
@@ -105,6 +110,7 @@ describe("the menus", () => {
 
   test("the menu of the buffer offers all that can be done", () => {
     expect(commands(bufferMenu("running", bufferStatus({ compaction: work })))).toEqual([
+      "lithify.showSessions",
       "lithify.extractNow",
       "lithify.compactBuffer",
       "lithify.pauseRecording",
@@ -124,8 +130,8 @@ describe("the menus", () => {
     expect(commands(bufferMenu("running", bufferStatus({ recording: false })))).toContain("lithify.resumeRecording");
   });
 
-  test("a server that failed can be repaired", () => {
-    expect(commands(bufferMenu("failed", undefined))).toEqual([
+  test.each(["failed", "starting", "restarting"] as const)("a server that is %s can be repaired", (state) => {
+    expect(commands(bufferMenu(state, undefined))).toEqual([
       "lithify.restartServer",
       "lithify.choosePython",
       "lithify.makeEnvironment",
@@ -139,6 +145,6 @@ describe("the menus", () => {
   });
 
   test("no compaction is offered where compaction is off", () => {
-    expect(commands(conversationMenu(false, true))).toEqual(["workbench.action.chat.open"]);
+    expect(commands(conversationMenu(false, true))).toEqual(["workbench.action.chat.open", "lithify.showSessions"]);
   });
 });

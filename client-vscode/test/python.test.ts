@@ -1,8 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { Backoff } from "../src/server/backoff";
-import { choose, namesOnPath, type Origin, PROBE, type Probe, readProbe, type Tried } from "../src/server/python";
-import { pythonTrouble } from "../src/server/trouble";
+import {
+  baseOf,
+  choose,
+  namesOnPath,
+  type Origin,
+  PROBE,
+  type Probe,
+  problemOf,
+  readProbe,
+  type Tried,
+} from "../src/server/python";
+import { chosenTrouble, pythonTrouble } from "../src/server/trouble";
 
 function tried(origin: Origin, version: [number, number, number], lithify: string | null = null): Tried {
   const path = `/python/${origin}`;
@@ -19,6 +29,21 @@ describe("the probe of a Python", () => {
   test("what a site prints before the answer is passed over", () => {
     const answer: Probe = { version: [3, 12, 1], executable: "/p", lithify: "0.1.0" };
     expect(readProbe(`hello\n${JSON.stringify(answer)}\n`)).toEqual(answer);
+  });
+
+  const failed = { code: 2, message: "Command failed: /p -c ..." };
+  test.each([
+    ["did not run", { code: "ENOENT", message: "spawn /p ENOENT" }, "", "spawn /p ENOENT"],
+    ["said why", failed, "a warning\nno space left\n", "no space left"],
+    [
+      "repeats the question",
+      failed,
+      `ls: ${JSON.stringify(PROBE)}: no such file`,
+      "it does not answer as a Python does",
+    ],
+    ["printed something else", null, "", "it does not answer as a Python does"],
+  ])("a program that %s is told in a few words", (_, error, said, problem) => {
+    expect(problemOf(error, said)).toBe(problem);
   });
 
   test.each(["", "Python 2.7.18", '{"version": [3]}', "null", '{"version": ["3", "11", "0"], "executable": "/p"}'])(
@@ -53,6 +78,11 @@ describe("the choice of a Python", () => {
     expect(choice.kind).toBe("setting_unusable");
   });
 
+  test("an environment is made with another Python where the one that is set does not run", () => {
+    const unusable: Tried = { path: "/nowhere", origin: "setting", problem: "ENOENT" };
+    expect(baseOf([unusable, tried("path", [3, 10, 0]), tried("path", [3, 12, 0])])).toBe("/python/path");
+  });
+
   test.each([
     [{ path: "/p", origin: "setting", problem: "ENOENT" } as Tried, "/p cannot be run (ENOENT)"],
     [tried("setting", [3, 9, 2]), "/python/setting is Python 3.9.2; Lithify needs 3.11 or newer"],
@@ -74,8 +104,18 @@ describe("the trouble with a Python", () => {
     expect(steps({ kind: "needs_environment", base: "/p" })[0]).toBe("lithify.makeEnvironment");
   });
 
-  test("with a setting that does not work, the first step chooses another", () => {
-    expect(steps({ kind: "setting_unusable", problem: "x" })[0]).toBe("lithify.choosePython");
+  test("with a setting that does not work, the steps are those that cure it", () => {
+    expect(steps({ kind: "setting_unusable", problem: "x" })).toEqual([
+      "lithify.choosePython",
+      "lithify.makeEnvironment",
+      "lithify.openSettings",
+    ]);
+  });
+
+  test("a Python that was chosen and does not do says why, and leads to another choice", () => {
+    const { message, steps } = chosenTrouble("/p has no Lithify");
+    expect(message).toBe("That Python was not taken: /p has no Lithify.");
+    expect(steps[0]?.command).toBe("lithify.choosePython");
   });
 
   test("without any Python, the message names the version that is needed", () => {

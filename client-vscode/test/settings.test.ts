@@ -3,7 +3,7 @@ import manifest from "../package.json";
 import texts from "../package.nls.json";
 import { looksLikeChat } from "../src/looks-like-chat";
 import { MACHINE_SETTINGS } from "../src/protocol";
-import { compactionEnabled, needsRestart, nested, ofUser, ofWorkspace } from "../src/settings";
+import { compactionEnabled, inForce, needsRestart, nested, ofUser, ofWorkspace } from "../src/settings";
 
 describe("settings on their way to the server", () => {
   test("dotted names become nested objects", () => {
@@ -14,6 +14,12 @@ describe("settings on their way to the server", () => {
   test("a workspace chooses neither what runs nor where text goes", () => {
     const all = Object.fromEntries(MACHINE_SETTINGS.map((name) => [name, "x"]));
     expect(ofWorkspace({ ...all, "log.level": "debug" })).toEqual({ "log.level": "debug" });
+  });
+
+  test("a workspace's own settings count where it is trusted, and nowhere else", () => {
+    const [user, workspace] = [{ "log.level": "info" }, { "log.level": "debug", "conversation.compaction": {} }];
+    expect(inForce(user, workspace, true)).toEqual(workspace);
+    expect(inForce(user, workspace, false)).toEqual(user);
   });
 
   test("in an untrusted workspace there is no agent and no endpoint", () => {
@@ -39,6 +45,13 @@ describe("settings on their way to the server", () => {
 
   test("a setting that the server takes while it runs needs none", () => {
     expect(needsRestart({ "buffer.idleMs": 1 }, { "buffer.idleMs": 2 })).toBe(false);
+  });
+
+  test.each([
+    ["is set no more", { "buffer.idleMs": 1 }, {}],
+    ["lost a name", { "documents.formats": { "*.a": "x", "*.b": "x" } }, { "documents.formats": { "*.a": "x" } }],
+  ])("a setting that %s needs a new server, which else would keep it", (_, before, after) => {
+    expect([needsRestart(before, after), needsRestart(after, before)]).toEqual([true, false]);
   });
 
   test("a setting with the same value needs none", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { failureOf } from "../src/commands/failures";
-import { resultOf, sentence } from "../src/commands/results";
+import { failureOf, settingsQuery } from "../src/commands/failures";
+import { resultOf, sentence, toldWarnings } from "../src/commands/results";
 import type { Noop } from "../src/protocol";
+import { ServerEnded } from "../src/server/trouble";
 import { compacted, serverError } from "./samples";
 
 const COMPACT = "lithify.compact_conversation";
@@ -65,6 +66,14 @@ describe("a result", () => {
     });
   });
 
+  test("tells no warning that holds for every compaction", () => {
+    const warnings = [{ code: "prompt_fallback", message: "Lithify's own compaction prompt was used." }];
+    expect(resultOf(COMPACT, compacted({ warnings }))).toEqual(resultOf(COMPACT, compacted()));
+    expect(toldWarnings({ warnings: [...warnings, { code: "cut_off", message: "it was cut off" }] })).toEqual([
+      "It was cut off.",
+    ]);
+  });
+
   test.each<Noop["reason"]>(["empty", "preserve_none", "too_few_messages", "nothing_before_tail", "system_only"])(
     "that is a no-op (%s) is told quietly",
     (reason) => {
@@ -116,8 +125,8 @@ describe("a result", () => {
 });
 
 describe("a failure", () => {
-  test("has the server's own sentence", () => {
-    expect(failureOf(serverError("busy")).text).toBe("it did not work; try so");
+  test("has the server's own words, as a sentence", () => {
+    expect(failureOf(serverError("busy")).text).toBe("It did not work; try so.");
   });
 
   test("that can succeed later can be tried again", () => {
@@ -134,7 +143,9 @@ describe("a failure", () => {
     ["timeout", "lithify.conversation.timeoutMs"],
     ["not_smaller", "lithify.conversation.refuseLargerFrom"],
   ])("of type %s leads to the setting %s", (type, setting) => {
-    expect(failureOf(serverError(type)).steps).toContainEqual(expect.objectContaining({ argument: setting }));
+    expect(failureOf(serverError(type)).steps).toContainEqual(
+      expect.objectContaining({ command: "lithify.openSettings", argument: setting }),
+    );
   });
 
   test.each(["storage_failed", "model_error"])("of type %s leads to the log", (type) => {
@@ -145,10 +156,21 @@ describe("a failure", () => {
     expect(failureOf(serverError("cancelled", true), again)).toMatchObject({ severity: "quiet", steps: [] });
   });
 
+  test("of a server that ended before it answered is told without the library's words, and tried again", () => {
+    expect(failureOf(new ServerEnded(), again)).toMatchObject({ severity: "warning", steps: [again] });
+  });
+
   test("that is none of the server's leads to the log", () => {
     expect(failureOf(new Error("connection got disposed"))).toMatchObject({
       severity: "error",
       steps: [{ command: "lithify.showLog" }],
     });
+  });
+
+  test("opens settings of this extension alone", () => {
+    expect([settingsQuery("lithify.model"), settingsQuery("")]).toEqual([
+      "@ext:lithify.lithify lithify.model",
+      "@ext:lithify.lithify",
+    ]);
   });
 });

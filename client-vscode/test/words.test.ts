@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { ago, kilobytes, percent, shortTokens } from "../src/amounts";
-import { escaped } from "../src/markdown";
+import { escaped, unlinked } from "../src/markdown";
 import { speakWith, t } from "../src/text";
 
 describe("amounts", () => {
@@ -57,5 +57,12 @@ describe("words", () => {
   test("another translator is heard from then on", () => {
     speakWith((sentence) => sentence.toUpperCase());
     expect(t("hello")).toBe("HELLO");
+  });
+});
+
+describe("a text in a notification", () => {
+  test("makes no link of words of a model", () => {
+    const told = unlinked("the model failed: [see why](command:attack.run) $(error)");
+    expect(told).toBe("the model failed: [see why] (command:attack.run) $ (error)");
   });
 });

@@ -1,6 +1,6 @@
 // A VS Code whose workspace is not trusted yet, on a machine without Python: what is said, what is kept from it, and how
 // it comes to a Python: by the setting, by the Python extension, by a private environment.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -60,11 +60,33 @@ test("without a Python the extension says what it needs, and what can be done", 
   await workbench.picture("first-start");
 });
 
-test("a Python that is set then starts the server, and the panel comes to life", async () => {
-  editor.set({ "lithify.server.python": repositoryPython(), "lithify.dataDir": join(folder, "lithify") });
-  await workbench.statusItem(/Lithify buffer: /).waitFor();
-  await workbench.panel().getByRole("option").first().waitFor();
+test("a Python that is set and does not run can be given up in the menu", async () => {
+  editor.set({ "lithify.server.python": "/nowhere/python", "lithify.dataDir": join(folder, "lithify") });
+  await workbench.statusItem(/lithify.server.python does not work/).click();
+  await workbench.choice("Use another Python...").click();
+  await workbench.choice("Look for a Python that has Lithify").click();
+  await workbench.statusItem(/Lithify needs Python 3.11 or newer/).waitFor();
 });
+
+test("another Python counts at once while one never answers, whose process is ended", async () => {
+  const started = join(folder, "started");
+  editor.set({ "lithify.server.python": silentPython(started), "lithify.dataDir": join(folder, "lithify") });
+  await expect.poll(() => existsSync(started) && readFileSync(started, "utf8"), { timeout: 30_000 }).toMatch(/\d+\n/);
+  editor.set({ "lithify.server.python": repositoryPython(), "lithify.dataDir": join(folder, "lithify") });
+  await workbench.statusItem(/Lithify buffer: /).waitFor({ timeout: 30_000 });
+  await workbench.panel().getByRole("option").first().waitFor();
+  expect(() => process.kill(Number(readFileSync(started, "utf8")), 0)).toThrow("ESRCH");
+});
+
+/** A Python that says it has Lithify, and as a server writes down its process and says nothing. */
+function silentPython(started: string): string {
+  const path = join(folder, "silent-python");
+  const probe = JSON.stringify({ version: [3, 12, 0], executable: path, lithify: "0.1.0" });
+  const serve = `echo $$ > "${started}"; exec /bin/sleep 600`;
+  writeFileSync(path, `#!/bin/sh\nif [ "$1" = -c ]; then echo '${probe}'; else ${serve}; fi\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
 
 test("in a workspace that is not trusted sessions of agents are read-only", async () => {
   const before = readFileSync(sample.claudeSession);
@@ -112,6 +134,7 @@ test("another choice in the Python extension counts at once, and so does a priva
   writeFileSync(choice, plainPython());
   await workbench.statusItem(/Lithify is not installed in a Python yet/).waitFor();
   await workbench.command("Lithify: Make Private Python Environment");
+  await workbench.command("Lithify: Make Private Python Environment"); // joins the first
   await workbench.notification(/installing Lithify and what it needs/).waitFor();
   await workbench.picture("private-environment");
   await workbench.statusItem(/Lithify buffer: /).waitFor({ timeout: 180_000 });
@@ -121,6 +144,7 @@ test("without any account a chat is answered by the model Lithify offline, and c
   await workbench.chat("@lithify Which cart rounds the tax?");
   await workbench.page.getByRole("button", { name: "Models, Lithify offline" }).waitFor();
   await workbench.answer.getByText("This is Lithify's offline model").waitFor();
+  await workbench.statusItem(/Lithify conversation: 1 message, /).waitFor(); // what it says is not kept
   await workbench.chat("@lithify /compact-up-to 1");
   await workbench.answer.getByText(/Written by the offline model/).waitFor();
 });

@@ -80,6 +80,7 @@ test.for([
   "an event of another extension is recorded",
   "a session of another extension is compacted and brought back",
   "an error of the server names its case",
+  "a change of a session that the server refuses rejects",
   "a chat file has lenses, and code actions that compact up to a line",
   "every command that the manifest offers is there",
   "the model Lithify offline answers without an account",
@@ -88,5 +89,5 @@ test.for([
 });
 
 test("inside VS Code runs no test that is not named here", () => {
-  expect(results).toHaveLength(6);
+  expect(results).toHaveLength(7);
 });

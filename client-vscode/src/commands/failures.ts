@@ -2,6 +2,7 @@
 import type { FailureData } from "../protocol";
 import { type NextStep, showLog } from "../server/trouble";
 import { t } from "../text";
+import { sentence } from "./results";
 
 /** An error as people are told it. Quiet ones are shown for a moment in the status bar, or not at all. */
 export interface Failure {
@@ -13,7 +14,7 @@ export interface Failure {
 /** What to say of an error that a request ended in; `again` is the step that tries it once more. */
 export function failureOf(error: unknown, again?: NextStep): Failure {
   const { type, retryable } = failureData(error) ?? { type: undefined, retryable: false };
-  const text = error instanceof Error ? error.message : String(error);
+  const text = sentence(error instanceof Error ? error.message : String(error));
   const steps = [...stepsOf(type)];
   if (retryable && again !== undefined && !["cancelled", "storage_failed"].includes(type ?? "")) {
     steps.unshift(again);
@@ -54,6 +55,11 @@ function stepsOf(type: string | undefined): NextStep[] {
   }
 }
 
-function settings(title: string, query: string): NextStep {
-  return { title, command: "workbench.action.openSettings", argument: query };
+/** What the settings editor is asked to find: settings of this extension alone, those whose names begin so. */
+export function settingsQuery(names: string): string {
+  return `@ext:lithify.lithify ${names}`.trim();
+}
+
+function settings(title: string, names: string): NextStep {
+  return { title, command: "lithify.openSettings", argument: names };
 }

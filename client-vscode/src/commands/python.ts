@@ -1,11 +1,14 @@
 // The commands about the Python that runs the server: choose one, make an environment, start anew.
+import { homedir } from "node:os";
+import { dirname } from "node:path";
 import * as vscode from "vscode";
+import { joined } from "../joined";
 import { safeFolder } from "../server/client";
 import { makeEnvironment } from "../server/environment";
-import { tryPythons } from "../server/find-python";
-import { choose, isNewEnough } from "../server/python";
+import { probe, pythonSetting, tryBases } from "../server/find-python";
+import { baseOf, choose } from "../server/python";
 import type { Server } from "../server/server";
-import { pythonTrouble } from "../server/trouble";
+import { chosenTrouble, pythonTrouble } from "../server/trouble";
 import { t } from "../text";
 import { tellFailure } from "./tell";
 
@@ -14,53 +17,78 @@ export function registerPythonCommands(
   server: Server,
   log: vscode.LogOutputChannel,
 ): vscode.Disposable[] {
-  const command = (name: string, act: () => Promise<void>) =>
-    vscode.commands.registerCommand(name, () => act().catch((error) => tellFailure(error)));
-  const restart = async () => {
-    await server.restart();
+  const command = (name: string, act: () => Promise<unknown>) =>
+    vscode.commands.registerCommand(name, () => act().catch(tellFailure));
+  const make = async () => {
+    await makeEnvironment(context, await base(context), log);
+    await use(server, undefined); // the setting would be used in its place
   };
   return [
-    command("lithify.restartServer", restart),
-    command("lithify.choosePython", choosePython),
-    command("lithify.makeEnvironment", async () => {
-      await makeEnvironment(context, await base(context), log);
-      if (configured() === undefined) {
-        await restart();
-      } else {
-        await configure(undefined); // it would be used in its place; the change starts the server anew
-      }
-    }),
+    command("lithify.restartServer", () => server.restart()),
+    command("lithify.choosePython", () => choosePython(context, server)),
+    vscode.commands.registerCommand(
+      "lithify.makeEnvironment",
+      joined(() => make().catch(tellFailure)),
+    ),
   ];
 }
 
-/** Has the user point at a Python; the change of the setting starts the server anew. */
-async function choosePython(): Promise<void> {
-  const title = t("Choose a Python 3.11 or newer that has Lithify");
-  const [chosen] = (await vscode.window.showOpenDialog({ title, openLabel: t("Use This Python") })) ?? [];
-  if (chosen !== undefined) {
-    await configure(chosen.fsPath);
+/** Has the user choose where the server's Python comes from. One that does not do is told and not taken. */
+async function choosePython(context: vscode.ExtensionContext, server: Server): Promise<void> {
+  const set = pythonSetting();
+  if (set !== undefined && !(await wantsFile(set, server))) {
+    return;
+  }
+  const [chosen] = (await vscode.window.showOpenDialog(dialog(set))) ?? [];
+  if (chosen === undefined) {
+    return;
+  }
+  const choice = choose([await probe(chosen.fsPath, "setting", await safeFolder(context))]);
+  if (choice.kind === "setting_unusable") {
+    throw chosenTrouble(choice.problem);
+  }
+  await use(server, chosen.fsPath);
+}
+
+function dialog(set: string | undefined): vscode.OpenDialogOptions {
+  return {
+    title: t("Choose a Python 3.11 or newer that has Lithify"),
+    openLabel: t("Use This Python"),
+    defaultUri: vscode.Uri.file(set === undefined ? homedir() : dirname(set)),
+  };
+}
+
+/** Whether the user wants to point at another file; else the setting may be given up, and Lithify looks by itself. */
+async function wantsFile(set: string, server: Server): Promise<boolean> {
+  const look = {
+    label: `$(search) ${t("Look for a Python that has Lithify")}`,
+    detail: t("Takes {0} out of the setting", set),
+  };
+  const point = { label: `$(folder-opened) ${t("Choose a file...")}` };
+  const chosen = await vscode.window.showQuickPick([look, point], { title: t("Use another Python") });
+  if (chosen === look) {
+    await use(server, undefined);
+  }
+  return chosen === point;
+}
+
+/** Has that Python run the server; undefined: the first that is found. A changed setting starts the server anew. */
+async function use(server: Server, python: string | undefined): Promise<void> {
+  if (python === pythonSetting()) {
+    await server.restart();
+  } else {
+    await vscode.workspace
+      .getConfiguration("lithify")
+      .update("server.python", python, vscode.ConfigurationTarget.Global);
   }
 }
 
-function configured(): string | undefined {
-  return vscode.workspace.getConfiguration("lithify").inspect<string>("server.python")?.globalValue;
-}
-
-function configure(python: string | undefined): Thenable<void> {
-  return vscode.workspace
-    .getConfiguration("lithify")
-    .update("server.python", python, vscode.ConfigurationTarget.Global);
-}
-
-/** The Python to make the environment with: the one that was set, else the first that is new enough. */
+/** The Python to make the environment with: the one that is set if it does, else the first that is new enough. */
 async function base(context: vscode.ExtensionContext): Promise<string> {
-  const tried = await tryPythons(context, await safeFolder(context));
-  const found = tried.find(
-    ({ origin, probe }) => origin !== "environment" && probe !== undefined && isNewEnough(probe),
-  );
-  if (found !== undefined) {
-    return found.path;
+  const tried = await tryBases(context, await safeFolder(context));
+  const found = baseOf(tried);
+  if (found === undefined) {
+    throw pythonTrouble({ kind: "no_python", seen: tried.map((one) => one.path) });
   }
-  const choice = choose(tried);
-  throw pythonTrouble(choice.kind === "ready" ? { kind: "no_python", seen: [] } : choice);
+  return found;
 }

@@ -1,6 +1,7 @@
 // The commands of the palette, the menus and the buttons.
 import * as vscode from "vscode";
 import type { Front } from "../chat/front";
+import { once } from "../chat/once";
 import { projectUri } from "../project";
 import { openToRead } from "../read-only-documents";
 import { ask } from "../server/requests";
@@ -41,13 +42,14 @@ function registerChatCommands(server: Server, front: Front): vscode.Disposable[]
     const sessionId = inFront(target);
     return sessionId === undefined ? undefined : act(sessionId);
   };
+  const compacting = once();
   return [
     command("lithify.compactChatUpTo", (target: Target & { messageId: string }) =>
-      runShown(server, "lithify.compact_up_to_here", target),
+      compacting(target.sessionId, () => runShown(server, "lithify.compact_up_to_here", target)),
     ),
     command(
       "lithify.compactChatAll",
-      withSession((sessionId) => compactAll(server, sessionId)),
+      withSession((sessionId) => compacting(sessionId, () => compactAll(server, sessionId))),
     ),
     command(
       "lithify.compactChat",

@@ -7,6 +7,7 @@ import { openToRead } from "../read-only-documents";
 import { userSettings } from "../read-settings";
 import type { Server } from "../server/server";
 import { t } from "../text";
+import { settingsQuery } from "./failures";
 import { tellFailure } from "./tell";
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -17,9 +18,7 @@ export function registerReports(server: Server, log: vscode.LogOutputChannel): v
     vscode.commands.registerCommand(name, () => act().catch((error) => tellFailure(error)));
   return [
     command("lithify.showLog", async () => log.show(true)),
-    command("lithify.openSettings", async () => {
-      await vscode.commands.executeCommand("workbench.action.openSettings", "lithify.");
-    }),
+    vscode.commands.registerCommand("lithify.openSettings", (names?: unknown) => openSettings(names)),
     command("lithify.showBuffer", async () => {
       const project = projectUri();
       const place = project === undefined ? [] : ["--project", vscode.Uri.parse(project).fsPath];
@@ -30,6 +29,14 @@ export function registerReports(server: Server, log: vscode.LogOutputChannel): v
       await openToRead(`${t("Ledger of model calls")}.txt`, text);
     }),
   ];
+}
+
+/** Opens the settings editor at our settings whose names begin so. On a remote machine: at those of that machine. */
+function openSettings(names: unknown): Thenable<unknown> {
+  const query = settingsQuery(typeof names === "string" ? names : "");
+  return vscode.env.remoteName === undefined
+    ? vscode.commands.executeCommand("workbench.action.openSettings", query)
+    : vscode.commands.executeCommand("workbench.action.openRemoteSettings", { query });
 }
 
 /** What the command line of the server's own Python prints. */

@@ -59,13 +59,20 @@ function compaction(result: CompactionResult): Told | undefined {
 }
 
 function compacted(result: Compacted): Told {
-  const warned = result.warnings.length > 0;
-  const notes = warned ? ` ${result.warnings.map((one) => sentence(one.message)).join(" ")}` : "";
+  const warnings = toldWarnings(result);
   return {
-    text: saved(result) + notes,
-    severity: warned ? "warning" : "information",
+    text: [saved(result), ...warnings].join(" "),
+    severity: warnings.length > 0 ? "warning" : "information",
     steps: [...undoSteps(result), summaryStep(result)],
   };
+}
+
+/** What holds for every compaction until somebody changes the installation; nobody is told it with each. */
+const ONCE_AND_FOR_ALL: ReadonlySet<string> = new Set(["prompt_fallback"]);
+
+/** The warnings of a compaction or a draft that people are told, as sentences. */
+export function toldWarnings({ warnings }: Pick<Compacted, "warnings">): string[] {
+  return warnings.filter((one) => !ONCE_AND_FOR_ALL.has(one.code)).map((one) => sentence(one.message));
 }
 
 /** "Compacted 12 messages: 14,200 tokens became 3,100, 11,100 saved." */
@@ -87,7 +94,7 @@ export function noop({ reason }: Noop): string {
     case "too_few_messages":
       return t("Nothing to compact yet: there are only as many messages as are kept.");
     case "nothing_before_tail":
-      return t("Nothing to compact yet: nothing stands before the messages that are kept.");
+      return t("Nothing to compact yet: the newest messages are kept, and none stands before them.");
     case "system_only":
       return t("Nothing to compact: there are system messages alone.");
   }

@@ -1,5 +1,6 @@
 // Tells the user results and failures: a message with buttons, or a moment in the status bar.
 import * as vscode from "vscode";
+import { unlinked } from "../markdown";
 import { type NextStep, ServerTrouble, showLog } from "../server/trouble";
 import { type Failure, failureOf } from "./failures";
 import type { Told } from "./results";
@@ -9,7 +10,7 @@ const QUIET_MS = 6_000;
 /** Tells a result or a failure. Does not wait for the user. */
 export function tell({ text, severity, steps }: Told | Failure): void {
   if (severity === "quiet") {
-    vscode.window.setStatusBarMessage(`$(info) ${text}`, QUIET_MS);
+    vscode.window.setStatusBarMessage(`$(info) ${unlinked(text)}`, QUIET_MS);
     return;
   }
   const show = {
@@ -17,7 +18,7 @@ export function tell({ text, severity, steps }: Told | Failure): void {
     warning: "showWarningMessage",
     error: "showErrorMessage",
   } as const;
-  offer(vscode.window[show[severity]](text, ...steps.map((step) => step.title)), steps);
+  offer(vscode.window[show[severity]](unlinked(text), ...steps.map((step) => step.title)), steps);
 }
 
 /** Tells what went wrong; `again` tries it once more. */

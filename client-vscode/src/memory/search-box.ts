@@ -12,6 +12,8 @@ const MOST_FOUND = 30;
 
 interface Found extends vscode.QuickPickItem {
   record?: MemoryRecord;
+  /** A line that only says that there is nothing. */
+  none?: boolean;
 }
 
 /** Asks what to look for. Calls `open` with a record that is chosen, `list` to have the whole result in the view. */
@@ -44,8 +46,11 @@ export function searchMemory(
   };
   box.onDidChangeValue((value) => look(value.trim()));
   box.onDidAccept(() => {
-    const record = box.selectedItems[0]?.record;
-    record === undefined ? list(box.value.trim()) : open(record);
+    const [chosen] = box.selectedItems;
+    if (chosen?.none) {
+      return; // the box stays for other words
+    }
+    chosen?.record === undefined ? list(box.value.trim()) : open(chosen.record);
     box.hide();
   });
   box.onDidHide(() => box.dispose());
@@ -71,5 +76,9 @@ function shown(records: readonly MemoryRecord[], query: string): Found[] {
     alwaysShow: true,
   }));
   const all = { label: `$(list-flat) ${t("Show all of these in the memory view")}`, alwaysShow: true };
-  return query === "" || found.length === 0 ? found : [...found, all];
+  if (found.length === 0) {
+    const none = query === "" ? t("The memory of this project is empty yet") : t("No record fits “{0}”", query);
+    return [{ label: none.replaceAll("$(", "$\u200b("), alwaysShow: true, none: true }];
+  }
+  return query === "" ? found : [...found, all];
 }

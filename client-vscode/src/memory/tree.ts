@@ -28,9 +28,6 @@ export class MemoryTree implements vscode.TreeDataProvider<MemoryItem>, vscode.D
   search(query: string): void {
     this.query = query.trim();
     vscode.commands.executeCommand("setContext", "lithify.memorySearched", this.query !== "");
-    if (this.view !== undefined) {
-      this.view.message = this.query === "" ? undefined : t("Found for “{0}”, the best first", this.query);
-    }
     this.refresh();
   }
 
@@ -82,6 +79,14 @@ export class MemoryTree implements vscode.TreeDataProvider<MemoryItem>, vscode.D
     this.changed.dispose();
   }
 
+  /** Says what was looked for above what was found. VS Code shows the text of an empty view only without a message. */
+  private showMessage(): void {
+    if (this.view !== undefined) {
+      const found = this.query !== "" && this.records.length > 0;
+      this.view.message = found ? t("Found for “{0}”, the best first", this.query) : undefined;
+    }
+  }
+
   private async load(cursor: string | undefined): Promise<void> {
     const place = { projectUri: projectUri(), limit: PAGE };
     const found =
@@ -91,5 +96,6 @@ export class MemoryTree implements vscode.TreeDataProvider<MemoryItem>, vscode.D
     this.records = [...this.records, ...found.records];
     this.cursor = found.cursor ?? undefined;
     this.known = true;
+    this.showMessage();
   }
 }

@@ -19,10 +19,10 @@ export function rememberModel(context: vscode.ExtensionContext, model: vscode.La
   }
 }
 
-/** Has every client of the server answer its questions. */
-export function answerCompletions(context: vscode.ExtensionContext, server: Server): void {
+/** Has every client of the server answer its questions. Where the server ends, its questions are taken back. */
+export function answerCompletions(context: vscode.ExtensionContext, server: Server): vscode.Disposable {
+  const asked = new Map<string, vscode.CancellationTokenSource>();
   server.prepare((client) => {
-    const asked = new Map<string, vscode.CancellationTokenSource>();
     client.onRequest("lithify/complete", async (params: CompleteParams, token: vscode.CancellationToken) => {
       const stopping = new vscode.CancellationTokenSource();
       const passedOn = token.onCancellationRequested(() => stopping.cancel());
@@ -38,6 +38,13 @@ export function answerCompletions(context: vscode.ExtensionContext, server: Serv
       }
     });
     client.onNotification("lithify/cancelComplete", ({ requestId }: CancelComplete) => asked.get(requestId)?.cancel());
+  });
+  return server.onDidChangeState((state) => {
+    if (state !== "running") {
+      for (const stopping of asked.values()) {
+        stopping.cancel();
+      }
+    }
   });
 }
 

@@ -1,8 +1,14 @@
 // The language client of one run of the server: how it is started, and what it is told first.
+import type { ChildProcess } from "node:child_process";
 import * as vscode from "vscode";
 import type { LanguageClient, LanguageClientOptions, Middleware } from "vscode-languageclient/node";
-import { settingsInForce, userSettings } from "../read-settings";
-import { nested } from "../settings";
+import { settingsInForce } from "../read-settings";
+import { type Flat, nested } from "../settings";
+import { t } from "../text";
+import { isConnectionLost } from "./connection";
+
+/** How long a server may take for its first answer, on a machine that is busy. */
+const START_MS = 60_000;
 
 const CHAT_FILES = "**/*.{json,jsonl,ndjson,traj,md}";
 
@@ -11,28 +17,32 @@ const HANDLED = { bufferStatus: true, sessionChanged: true, askInstructions: tru
 
 /** What a run of the server needs of its surroundings. */
 export interface Surroundings {
-  python: string;
-  /** The folder the server runs in: no workspace's, since Python would import from it. */
-  folder: string;
+  process: ChildProcess;
+  /** The user's own settings; those of the workspace are told after the start. */
+  settings: Flat;
   log: vscode.LogOutputChannel;
   middleware: Middleware;
   /** Whether VS Code has a language model. Where it has none the server must know, to take another way. */
   hasModel: boolean;
   onClosed(client: LanguageClient): void;
+  /** What was printed is not the protocol. */
+  onUnreadable(): void;
   onErrorOutput(line: string): void;
 }
 
 /** A client that is not started yet. The library is loaded here and not before: most of the bundle is it. */
 export async function makeClient({
-  python,
-  folder,
+  process,
+  settings,
   log,
   middleware,
   hasModel,
   onClosed,
+  onUnreadable,
   onErrorOutput,
 }: Surroundings): Promise<LanguageClient> {
-  const { CloseAction, ErrorAction, LanguageClient, TransportKind } = await import("vscode-languageclient/node");
+  const { CloseAction, ErrorAction } = await import("vscode-languageclient/node");
+  const { QuietClient } = await import("./quiet-client");
   const options: LanguageClientOptions = {
     documentSelector: [
       { scheme: "file", pattern: CHAT_FILES },
@@ -40,14 +50,20 @@ export async function makeClient({
       ...["json", "jsonl", "markdown"].map((language) => ({ scheme: "untitled", language })),
       { scheme: "lithify-session" },
     ],
-    initializationOptions: () => ({ ...nested(userSettings()), client: { ...HANDLED, complete: hasModel } }),
+    initializationOptions: () => ({ ...nested(settings), client: { ...HANDLED, complete: hasModel } }),
     outputChannel: log,
     middleware: {
       ...middleware,
       workspace: { ...middleware.workspace, configuration: () => [nested(settingsInForce())] },
     },
     errorHandler: {
-      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      error: (error, written) => {
+        const isOfTheSystem = "code" in error; // such as a broken pipe: then the process ends
+        if (written === undefined && !isOfTheSystem) {
+          onUnreadable();
+        }
+        return { action: ErrorAction.Continue, handled: true };
+      },
       closed: () => {
         onClosed(client);
         return { action: CloseAction.DoNotRestart, handled: true };
@@ -66,14 +82,24 @@ export async function makeClient({
       },
     },
   };
-  const server = {
-    command: python,
-    args: ["-P", "-m", "lithify", "serve"],
-    transport: TransportKind.stdio,
-    options: { cwd: folder },
-  };
-  const client: LanguageClient = new LanguageClient("lithify", "Lithify", server, options);
+  const client: LanguageClient = new QuietClient("lithify", "Lithify", async () => process, options);
   return client;
+}
+
+/** Waits for the server's first answer. Rejects where it ends before, takes too long, or a signal stops it. */
+export async function answers(client: LanguageClient, process: ChildProcess, signals: AbortSignal[]): Promise<void> {
+  let late: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve, reject) => {
+    for (const signal of signals) {
+      const stop = () => reject(signal.reason);
+      signal.aborted ? stop() : signal.addEventListener("abort", stop, { once: true });
+    }
+    const tooLong = t("it did not answer within {0} seconds", START_MS / 1000);
+    late = setTimeout(() => reject(new Error(tooLong)), START_MS);
+    process.once("close", () => reject(new Error(t("it ended before it was ready"))));
+    // Where the connection is lost the process ends too, and all that it said is heard by then.
+    client.start().then(resolve, (error) => isConnectionLost(error) || reject(error));
+  }).finally(() => clearTimeout(late));
 }
 
 /** Tells the server the settings in force, the workspace's among them. */
@@ -88,7 +114,7 @@ export function speaksOurProtocol(client: LanguageClient): boolean {
   return experimental?.lithify?.protocolVersion === 1;
 }
 
-/** The folder for the server and for probing Pythons; made where it is not there. */
+/** The folder for the server and for probing Pythons: no workspace's, imports begin there. Made where it is not there. */
 export async function safeFolder(context: vscode.ExtensionContext): Promise<string> {
   await vscode.workspace.fs.createDirectory(context.globalStorageUri);
   return context.globalStorageUri.fsPath;

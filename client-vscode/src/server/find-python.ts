@@ -2,22 +2,52 @@
 import { execFile } from "node:child_process";
 import * as vscode from "vscode";
 import { environmentPython } from "./environment";
-import { namesOnPath, type Origin, PROBE, readProbe, type Tried } from "./python";
+import { isNewEnough, namesOnPath, type Origin, PROBE, problemOf, readProbe, type Tried } from "./python";
 
 const PROBE_TIMEOUT_MS = 10_000;
 const PYTHON_EXTENSION = "ms-python.python";
 
-/** Tries the Pythons in the order of preference, until one has Lithify. `safeFolder`: no workspace's, imports begin there. */
-export async function tryPythons(context: vscode.ExtensionContext, safeFolder: string): Promise<Tried[]> {
-  const set = vscode.workspace.getConfiguration("lithify").inspect<string>("server.python")?.globalValue?.trim();
-  if (set) {
-    return [await probe(set, "setting", safeFolder)];
+/**
+ * Tries the Pythons in the order of preference, until one has Lithify; one that the user set is tried alone.
+ * `safeFolder`: no workspace's, imports begin there.
+ */
+export async function tryPythons(
+  context: vscode.ExtensionContext,
+  safeFolder: string,
+  stopping?: AbortSignal,
+): Promise<Tried[]> {
+  const set = pythonSetting();
+  if (set !== undefined) {
+    return [await probe(set, "setting", safeFolder, stopping)];
   }
+  return tryUntil(await candidates(context), (one) => one.probe?.lithify != null, safeFolder, stopping);
+}
+
+/** Tries every Python there is, until one is new enough to make an environment with: one that is set comes first. */
+export async function tryBases(context: vscode.ExtensionContext, safeFolder: string): Promise<Tried[]> {
+  const set = pythonSetting();
+  const others = (await candidates(context)).filter(([, origin]) => origin !== "environment");
+  const all: [string, Origin][] = set === undefined ? others : [[set, "setting"], ...others];
+  return tryUntil(all, (one) => one.probe !== undefined && isNewEnough(one.probe), safeFolder);
+}
+
+/** The Python that the user set, if any; no workspace can. */
+export function pythonSetting(): string | undefined {
+  const set = vscode.workspace.getConfiguration("lithify").inspect<string>("server.python")?.globalValue?.trim();
+  return set || undefined;
+}
+
+async function tryUntil(
+  pythons: readonly [string, Origin][],
+  isFound: (one: Tried) => boolean,
+  safeFolder: string,
+  stopping?: AbortSignal,
+): Promise<Tried[]> {
   const tried: Tried[] = [];
-  for (const [path, origin] of await candidates(context)) {
-    const one = await probe(path, origin, safeFolder);
+  for (const [path, origin] of pythons) {
+    const one = await probe(path, origin, safeFolder, stopping);
     tried.push(one);
-    if (one.probe?.lithify != null) {
+    if (isFound(one) || stopping?.aborted) {
       break;
     }
   }
@@ -62,13 +92,13 @@ async function pythonExtensionsChoice(): Promise<string | undefined> {
   return (await environments.resolveEnvironment(path))?.executable.uri?.fsPath;
 }
 
-function probe(path: string, origin: Origin, safeFolder: string): Promise<Tried> {
-  const options = { cwd: safeFolder, timeout: PROBE_TIMEOUT_MS, windowsHide: true };
+/** Asks a Python what it is. */
+export function probe(path: string, origin: Origin, safeFolder: string, stopping?: AbortSignal): Promise<Tried> {
+  const options = { cwd: safeFolder, timeout: PROBE_TIMEOUT_MS, windowsHide: true, signal: stopping };
   return new Promise((resolve) => {
     execFile(path, ["-c", PROBE], options, (error, printed, said) => {
       const found = error === null ? readProbe(printed) : undefined;
-      const problem = said.trim().split("\n").at(-1) || error?.message || "";
-      resolve(found === undefined ? { path, origin, problem } : { path, origin, probe: found });
+      resolve(found === undefined ? { path, origin, problem: problemOf(error, said) } : { path, origin, probe: found });
     });
   });
 }

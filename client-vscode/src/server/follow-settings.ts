@@ -7,9 +7,7 @@ import { pythonExtensionsChange } from "./find-python";
 import type { Server } from "./server";
 
 export function followSettings(server: Server): vscode.Disposable[] {
-  let before = userSettings();
   const anew = () => {
-    before = userSettings();
     if (server.state !== "resting") {
       server.restart().catch(() => undefined); // the status bar tells why it does not run
     }
@@ -21,7 +19,7 @@ export function followSettings(server: Server): vscode.Disposable[] {
       if (!change.affectsConfiguration("lithify")) {
         return;
       }
-      if (change.affectsConfiguration("lithify.server.python") || needsRestart(before, userSettings())) {
+      if (change.affectsConfiguration("lithify.server.python") || needsRestart(server.startedWith, userSettings())) {
         anew();
       } else if (server.current !== undefined) {
         server.inBackground(tellSettings(server.current));

@@ -54,6 +54,17 @@ export function readProbe(printed: string): Probe | undefined {
   return undefined;
 }
 
+const LONGEST_PROBLEM = 120;
+
+/** Why a program gave no probe: the system's word where it did not run, else the last line it said, if that is short. */
+export function problemOf(error: { code?: unknown; message: string } | null, said: string): string {
+  const last = said.trim().split("\n").at(-1) ?? "";
+  if (typeof error?.code === "string") {
+    return error.message;
+  }
+  return last !== "" && last.length <= LONGEST_PROBLEM ? last : t("it does not answer as a Python does");
+}
+
 export function isNewEnough(probe: Probe): boolean {
   const [major, minor] = probe.version;
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
@@ -80,10 +91,16 @@ export function choose(tried: readonly Tried[]): Choice {
       return { kind: "ready", python: path, origin, lithify: probe.lithify };
     }
   }
-  const base = usable.find((one) => one.origin !== "environment");
-  return base === undefined
-    ? { kind: "no_python", seen: tried.map(described) }
-    : { kind: "needs_environment", base: base.path };
+  const base = baseOf(tried);
+  return base === undefined ? { kind: "no_python", seen: tried.map(described) } : { kind: "needs_environment", base };
+}
+
+/** The first Python that a private environment can be made with; one is not made with itself. */
+export function baseOf(tried: readonly Tried[]): string | undefined {
+  const usable = tried.find(
+    ({ origin, probe }) => origin !== "environment" && probe !== undefined && isNewEnough(probe),
+  );
+  return usable?.path;
 }
 
 function ofSetting({ path, probe, problem }: Tried): Choice {

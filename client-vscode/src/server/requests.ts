@@ -1,9 +1,12 @@
-// What the server is asked and told, each with its types. All of it raises ServerTrouble where the server cannot be had.
+// What the server is asked and told, each with its types. All of it raises ServerTrouble where the server cannot be had,
+// and ServerEnded where it does not live to answer.
 import type { CancellationToken } from "vscode";
 import type { Disposable, LanguageClient } from "vscode-languageclient/node";
 import type { CompactionResult } from "../commands/results";
 import type * as wire from "../protocol";
+import { isConnectionLost } from "./connection";
 import type { Server } from "./server";
+import { ServerEnded } from "./trouble";
 
 /** The commands of the server, with their argument and their answer. */
 export interface Commands {
@@ -72,13 +75,13 @@ export async function run<Name extends keyof Commands>(
   const params = { command, arguments: [argument] };
   const cancelling = token === undefined ? [] : [token]; // the client takes an `undefined` for another param
   if (onProgress === undefined) {
-    return client.sendRequest("workspace/executeCommand", params, ...cancelling);
+    return answered(client.sendRequest("workspace/executeCommand", params, ...cancelling));
   }
   commandsSent += 1;
   const workDoneToken = `vscode-${commandsSent}`;
   const hearing = await hearProgress(client, workDoneToken, onProgress);
   try {
-    return await client.sendRequest("workspace/executeCommand", { ...params, workDoneToken }, ...cancelling);
+    return await answered(client.sendRequest("workspace/executeCommand", { ...params, workDoneToken }, ...cancelling));
   } finally {
     hearing.dispose();
   }
@@ -104,7 +107,8 @@ export async function ask<Name extends keyof Requests>(
   method: Name,
   params: Requests[Name][0],
 ): Promise<Requests[Name][1]> {
-  return (await server.client()).sendRequest(method, params);
+  const client = await server.client();
+  return answered(client.sendRequest(method, params));
 }
 
 /** Tells the server something. */
@@ -113,5 +117,14 @@ export async function notify<Name extends keyof Notifications>(
   method: Name,
   params: Notifications[Name],
 ): Promise<void> {
-  await (await server.client()).sendNotification(method, params);
+  const client = await server.client();
+  await answered(client.sendNotification(method, params));
+}
+
+async function answered<Answer>(sent: Promise<Answer>): Promise<Answer> {
+  try {
+    return await sent;
+  } catch (error) {
+    throw isConnectionLost(error) ? new ServerEnded() : error;
+  }
 }

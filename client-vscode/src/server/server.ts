@@ -1,32 +1,42 @@
 // The server as the rest of the extension knows it: started when it is needed, started again when it ends.
+import type { ChildProcess } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
 import * as vscode from "vscode";
 import type { LanguageClient, Middleware } from "vscode-languageclient/node";
 import { failureData } from "../commands/failures";
 import { hasModel } from "../models/complete";
-import { workspaceSets } from "../read-settings";
+import { userSettings } from "../read-settings";
+import type { Flat } from "../settings";
 import type { ServerState } from "../status/server-gauge";
 import { t } from "../text";
 import { Backoff } from "./backoff";
-import { makeClient, safeFolder, speaksOurProtocol, tellSettings } from "./client";
+import { answers, makeClient, safeFolder, speaksOurProtocol, tellSettings } from "./client";
 import { tryPythons } from "./find-python";
+import { endProcess, startProcess } from "./process";
 import { choose, type Origin } from "./python";
+import { begin, type Run } from "./run";
 import { crashTrouble, pythonTrouble, ServerTrouble, settingsTrouble, startTrouble, versionTrouble } from "./trouble";
 
 const LAST_LINES = 3;
+const END_MS = 2_000;
 
 /** Has a client handle what the server sends, before it starts. */
 export type Prepare = (client: LanguageClient) => void;
+
+/** A server that runs. */
+interface Live {
+  client: LanguageClient;
+  process: ChildProcess;
+}
 
 export class Server implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<ServerState>();
   private readonly backoff = new Backoff();
   private readonly prepared: Prepare[] = [];
-  private running: Promise<LanguageClient> | undefined;
-  private live: LanguageClient | undefined;
+  private run: Run<LanguageClient> | undefined;
+  private live: Live | undefined;
   private startedAt = 0;
   private lastLines: string[] = [];
-  private stops = 0;
-  private cancelPause: () => void = () => undefined;
 
   /** Fires with every new state. */
   readonly onDidChangeState = this.changed.event;
@@ -35,6 +45,8 @@ export class Server implements vscode.Disposable {
   trouble: ServerTrouble | undefined;
   /** Whether the server was told that VS Code has a language model. */
   saidModel = false;
+  /** The user's own settings that the server was started with. */
+  startedWith: Flat = {};
   /** The Python that runs, or last ran, the server, and where it was found. */
   python: string | undefined;
   origin: Origin | undefined;
@@ -50,36 +62,45 @@ export class Server implements vscode.Disposable {
     this.prepared.push(prepare);
   }
 
-  /** The running server's client, started if need be. Raises ServerTrouble. */
-  client(): Promise<LanguageClient> {
-    this.running ??= this.launch("starting");
-    return this.running;
+  /**
+   * The running server's client, started if need be. Raises ServerTrouble. Who waits for a start that gives way to
+   * another gets what comes of that one.
+   */
+  async client(): Promise<LanguageClient> {
+    for (;;) {
+      this.run ??= begin((stopping) => this.launch("starting", stopping));
+      const run = this.run;
+      try {
+        return await run.result;
+      } catch (error) {
+        if (this.run === run || this.run === undefined) {
+          throw error;
+        }
+      }
+    }
   }
 
   /** The client, where the server runs already. */
   get current(): LanguageClient | undefined {
-    return this.live;
+    return this.live?.client;
   }
 
   /** Starts the server anew, with the settings and the Python as they are now. Raises ServerTrouble. */
-  async restart(): Promise<LanguageClient> {
-    await this.stop();
+  restart(): Promise<LanguageClient> {
+    const ended = this.end();
     this.backoff.reset();
+    this.run = begin(async (stopping) => {
+      await ended;
+      return this.launch("starting", stopping);
+    });
+    this.to("starting");
     return this.client();
   }
 
   /** Ends the server; the next one who needs it starts it again. */
   async stop(): Promise<void> {
-    this.stops += 1;
-    this.cancelPause();
-    const ending = this.running;
-    this.running = undefined;
-    const client = await ending?.catch(() => undefined); // one that is starting is ended when it has started
-    if (this.live === client) {
-      this.live = undefined;
-    }
-    await client?.dispose();
-    if (this.running === undefined) {
+    await this.end();
+    if (this.run === undefined) {
       this.to("resting");
     }
   }
@@ -93,18 +114,33 @@ export class Server implements vscode.Disposable {
     work.then(undefined, (error) => this.log.warn(words(error)));
   }
 
-  private async launch(state: ServerState): Promise<LanguageClient> {
+  /** Ends the process in order where it runs, at once where it is starting. */
+  private async end(): Promise<void> {
+    const { run, live } = this;
+    this.run = undefined;
+    this.live = undefined;
+    run?.stop();
+    if (live !== undefined) {
+      await live.client.dispose(END_MS).catch((error) => this.log.warn(words(error)));
+      await endProcess(live.process, END_MS);
+    }
+  }
+
+  private async launch(state: ServerState, stopping: AbortSignal): Promise<LanguageClient> {
+    stopping.throwIfAborted();
     this.to(state);
     try {
-      return await this.start();
+      return await this.start(stopping);
     } catch (error) {
+      stopping.throwIfAborted(); // what takes its place says how that goes
       throw this.failed(error instanceof ServerTrouble ? error : startTrouble(this.python ?? "?", words(error)));
     }
   }
 
-  private async start(): Promise<LanguageClient> {
+  private async start(stopping: AbortSignal): Promise<LanguageClient> {
     const folder = await safeFolder(this.context);
-    const choice = choose(await tryPythons(this.context, folder));
+    const choice = choose(await tryPythons(this.context, folder, stopping));
+    stopping.throwIfAborted();
     if (choice.kind !== "ready") {
       this.log.warn(`no Python for the server: ${JSON.stringify(choice)}`);
       throw pythonTrouble(choice);
@@ -114,91 +150,91 @@ export class Server implements vscode.Disposable {
     this.origin = choice.origin;
     this.lastLines = [];
     this.saidModel = await hasModel();
+    const process = await startProcess(choice.python, ["-P", "-m", "lithify", "serve"], folder);
+    try {
+      const client = await this.connect(process, stopping);
+      if (!speaksOurProtocol(client)) {
+        throw versionTrouble(choice.python, choice.lithify);
+      }
+      await this.ready({ client, process });
+      return client;
+    } catch (error) {
+      await endProcess(process, 0);
+      throw error;
+    }
+  }
+
+  /** A client that has the server's first answer. The process is killed where that is stopped, or takes too long. */
+  private async connect(process: ChildProcess, stopping: AbortSignal): Promise<LanguageClient> {
+    const unreadable = new AbortController();
+    this.startedWith = userSettings();
     const client = await makeClient({
-      python: choice.python,
-      folder,
+      process,
+      settings: this.startedWith,
       log: this.log,
       middleware: this.middleware,
       hasModel: this.saidModel,
       onClosed: (one) => this.ended(one),
+      onUnreadable: () => unreadable.abort(new Error(t("it printed something before its first answer"))),
       onErrorOutput: (line) => this.hear(line),
     });
     for (const prepare of this.prepared) {
       prepare(client);
     }
-    await this.started(client);
-    if (!speaksOurProtocol(client)) {
-      await client.dispose();
-      throw versionTrouble(choice.python, choice.lithify);
+    try {
+      await answers(client, process, [stopping, unreadable.signal]);
+    } catch (error) {
+      throw failureData(error)?.type === "invalid_settings"
+        ? settingsTrouble(words(error))
+        : startTrouble(this.python ?? "?", [words(error), ...this.lastLines].join(". "));
     }
-    await this.ready(client);
+    stopping.throwIfAborted();
     return client;
   }
 
-  private async started(client: LanguageClient): Promise<void> {
-    try {
-      await client.start();
-    } catch (error) {
-      await client.dispose().catch(() => undefined); // it has nothing to end then
-      throw failureData(error)?.type === "invalid_settings"
-        ? settingsTrouble(words(error))
-        : startTrouble(this.python ?? "?", [words(error), ...this.lastLines].join(" "));
-    }
-  }
-
-  private async ready(client: LanguageClient): Promise<void> {
-    this.live = client;
+  private async ready(live: Live): Promise<void> {
+    this.live = live;
     this.startedAt = Date.now();
-    if (workspaceSets()) {
-      await tellSettings(client);
+    // What changed while it started, and what the workspace sets.
+    await tellSettings(live.client).catch((error) => this.log.warn(words(error)));
+    if (this.live === live) {
+      this.to("running");
     }
-    this.to("running");
   }
 
   /** The connection closed: of a server that ran, another is started after a pause; of one that never did, nothing is. */
   private ended(client: LanguageClient): void {
-    if (client !== this.live) {
+    if (client !== this.live?.client) {
       return;
     }
+    this.inBackground(endProcess(this.live.process, END_MS));
     this.live = undefined;
     const pauseMs = this.backoff.next(Date.now() - this.startedAt);
     if (pauseMs === undefined) {
-      const trouble = this.failed(crashTrouble(this.python ?? "?", this.lastLines.join(" ")));
-      this.running = Promise.reject(trouble);
-      this.running.catch(() => undefined); // whoever asks next is told
+      const trouble = crashTrouble(this.python ?? "?", this.lastLines.join(" "));
+      this.run = begin(() => Promise.reject(trouble)); // whoever asks next is told
+      this.failed(trouble);
       return;
     }
     this.log.warn(`the server ended; it is started again in ${pauseMs} ms. ${this.lastLines.join(" ")}`);
+    this.run = begin((stopping) => this.again(pauseMs, stopping));
     this.to("restarting");
-    this.running = this.again(pauseMs);
-    this.running.catch(() => undefined); // the state tells it
   }
 
   /** Starts the server after a pause, and after longer ones where it does not start. */
-  private async again(firstPauseMs: number): Promise<LanguageClient> {
-    const stops = this.stops;
+  private async again(firstPauseMs: number, stopping: AbortSignal): Promise<LanguageClient> {
     for (let pauseMs = firstPauseMs; ; ) {
-      await this.pause(pauseMs);
+      await setTimeout(pauseMs, undefined, { signal: stopping });
       try {
-        return await this.launch("restarting");
+        return await this.launch("restarting", stopping);
       } catch (error) {
-        const next = stops === this.stops ? this.backoff.next(0) : undefined;
+        const next = stopping.aborted ? undefined : this.backoff.next(0);
         if (next === undefined) {
           throw error;
         }
         pauseMs = next;
       }
     }
-  }
-
-  private pause(pauseMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, pauseMs);
-      this.cancelPause = () => {
-        clearTimeout(timer);
-        reject(new ServerTrouble(t("Lithify's server was stopped before it was started again."), []));
-      };
-    });
   }
 
   private hear(line: string): void {

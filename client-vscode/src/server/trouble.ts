@@ -1,4 +1,5 @@
 // Why the server does not run, in words, and what can be done about it.
+import type { FailureData } from "../protocol";
 import { t } from "../text";
 import type { Choice } from "./python";
 
@@ -11,6 +12,8 @@ export interface NextStep {
 
 /** The server cannot be had; the message is for people, the steps are offered under it. */
 export class ServerTrouble extends Error {
+  readonly data: FailureData = { type: "server_unavailable", retryable: false };
+
   constructor(
     message: string,
     readonly steps: readonly NextStep[],
@@ -24,13 +27,32 @@ const choosePython = (): NextStep => ({ title: t("Choose Python..."), command: "
 const makeEnvironment = (): NextStep => ({ title: t("Make Environment"), command: "lithify.makeEnvironment" });
 const startAgain = (): NextStep => ({ title: t("Start Again"), command: "lithify.restartServer" });
 
+/** A request that the server did not live to answer. */
+export class ServerEnded extends Error {
+  readonly data: FailureData = { type: "server_ended", retryable: true };
+
+  constructor() {
+    super(t("Lithify's server ended before it answered. It starts again by itself; then try once more."));
+  }
+}
+
+/** Something that the server refused without an answer. */
+export class NotTaken extends Error {
+  readonly data: FailureData = { type: "invalid_params", retryable: false };
+
+  constructor() {
+    super(t("Lithify's server did not take this. Its log, which “Lithify: Show Log” opens, says why."));
+  }
+}
+
 /** The trouble of having no Python to run the server with. */
 export function pythonTrouble(choice: Exclude<Choice, { kind: "ready" }>): ServerTrouble {
   switch (choice.kind) {
     case "setting_unusable":
       return new ServerTrouble(t("The setting lithify.server.python does not work: {0}.", choice.problem), [
-        choosePython(),
-        showLog(),
+        { title: t("Use Another Python..."), command: "lithify.choosePython" },
+        makeEnvironment(),
+        { title: t("Open Settings"), command: "lithify.openSettings", argument: "lithify.server.python" },
       ]);
     case "needs_environment":
       return new ServerTrouble(
@@ -44,6 +66,14 @@ export function pythonTrouble(choice: Exclude<Choice, { kind: "ready" }>): Serve
         showLog(),
       ]);
   }
+}
+
+/** The trouble of a Python that was chosen and does not do; it is not written into the setting. */
+export function chosenTrouble(problem: string): ServerTrouble {
+  return new ServerTrouble(t("That Python was not taken: {0}.", problem), [
+    { title: t("Use Another Python..."), command: "lithify.choosePython" },
+    makeEnvironment(),
+  ]);
 }
 
 /** The trouble of a server that does not start or ends again and again; `said` is what it last said, if anything. */

@@ -17,7 +17,9 @@ export function isFilling(status: SessionStatus): boolean {
 export function conversationGauge(status: SessionStatus, title?: string | null): Gauge {
   const window = typeof status.window === "number" ? status.window : undefined;
   const size =
-    window === undefined ? shortTokens(status.tokens) : `${shortTokens(status.tokens)}/${shortTokens(window)}`;
+    window === undefined
+      ? t("{0} tokens", shortTokens(status.tokens))
+      : t("{0} of {1} tokens", shortTokens(status.tokens), shortTokens(window));
   const lines = [
     `**${t("Conversation")}**${title ? `: ${escaped(title)}` : ""}`,
     `${messages(status.messages)}, ${tokens(status.tokens)}`,

@@ -64,26 +64,23 @@ function icon(status: BufferStatus): string {
 }
 
 function hover(status: BufferStatus, now: number): string {
-  const { thresholds, background } = status;
+  const { background } = status;
   const lines = [
     `**${t("Lithify")}**: ${stateName(status)}`,
-    t("Buffer: {0} KB in {1}", kilobytes(status.sizeBytes), entries(status.entries)),
-    t(
-      "Thresholds: extraction at {0} KB, compaction at {1} KB, ceiling at {2} KB",
-      kilobytes(thresholds.extractionBytes),
-      kilobytes(thresholds.compactionBytes),
-      kilobytes(thresholds.ceilingBytes),
-    ),
-    t("Waiting for room: {0}", grouped(status.waiting)),
+    t("Recorded and not yet made into memory: {0} KB in {1}", kilobytes(status.sizeBytes), entries(status.entries)),
+    thresholds(status),
     t("Memory: {0}", records(status.records)),
-    work(t("Extraction"), status.extraction, now),
-    work(t("Compaction"), status.compaction, now),
+    work(t("Extraction of memory"), status.extraction, now),
+    work(t("Compaction of the buffer"), status.compaction, now),
     t(
       "Model use in the background, last hour: {0} calls, {1} tokens",
       grouped(background.modelCallsLastHour),
       grouped(background.tokensLastHour),
     ),
   ];
+  if (status.waiting > 0) {
+    lines.push(t("Waiting until the buffer has room: {0}", entries(status.waiting)));
+  }
   if (background.paused) {
     lines.push(t("The hourly limit of background work is reached; it goes on by itself."));
   }
@@ -91,6 +88,14 @@ function hover(status: BufferStatus, now: number): string {
     lines.push(`$(warning) ${escaped(status.problem)}`);
   }
   return lines.join("\n\n");
+}
+
+/** At which sizes something is done with the buffer; its compaction only where that is on. */
+function thresholds({ thresholds, compaction }: BufferStatus): string {
+  const sizes = [thresholds.extractionBytes, thresholds.ceilingBytes, thresholds.compactionBytes].map(kilobytes);
+  return compaction.enabled
+    ? t("Made into memory at {0} KB, compacted at {2} KB, full at {1} KB", ...sizes)
+    : t("Made into memory at {0} KB, full at {1} KB", ...sizes);
 }
 
 function work(name: string, status: WorkStatus, now: number): string {
@@ -102,7 +107,7 @@ function work(name: string, status: WorkStatus, now: number): string {
     said.push(t("by {0}", escaped(modelName(status.lastProvider, status.lastModel))));
   }
   if (status.breaker !== "closed") {
-    said.push(t("resting after {0} failures", status.failures));
+    said.push(status.failures === 1 ? t("pausing after 1 failure") : t("pausing after {0} failures", status.failures));
   }
   if (typeof status.lastError === "string") {
     said.push(t("failed: {0}", escaped(status.lastError)));

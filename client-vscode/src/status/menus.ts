@@ -10,22 +10,21 @@ export interface MenuItem {
   command: string;
 }
 
-/** The menu of the buffer's gauge; without a status, what can be done about the server. */
+/** The menu of the buffer's gauge; while the server does not run, what can be done about it. */
 export function bufferMenu(state: ServerState, status: BufferStatus | undefined): MenuItem[] {
   const always = [
     { label: `$(output) ${t("Show log")}`, command: "lithify.showLog" },
     { label: `$(gear) ${t("Settings")}`, command: "lithify.openSettings" },
   ];
-  if (state === "failed") {
-    return [...repairs(), ...always];
-  }
-  return [...work(status), ...always];
+  const sessions = { label: `$(comment-discussion) ${t("Show sessions")}`, command: "lithify.showSessions" };
+  const runs = state === "running" || state === "resting";
+  return runs ? [sessions, ...work(status), ...always] : [...repairs(), ...always];
 }
 
 function repairs(): MenuItem[] {
   return [
     { label: `$(refresh) ${t("Start again")}`, command: "lithify.restartServer" },
-    { label: `$(symbol-misc) ${t("Choose Python...")}`, command: "lithify.choosePython" },
+    { label: `$(symbol-misc) ${t("Use another Python...")}`, command: "lithify.choosePython" },
     { label: `$(package) ${t("Make a private environment")}`, command: "lithify.makeEnvironment" },
   ];
 }
@@ -56,7 +55,10 @@ export function conversationMenu(compactionEnabled: boolean, filling: boolean): 
     },
     { label: `$(discard) ${t("Undo the last compaction")}`, command: "lithify.undoChatCompaction" },
   ];
-  const open = [{ label: `$(comment-discussion) ${t("Open the chat")}`, command: "workbench.action.chat.open" }];
+  const open = [
+    { label: `$(comment-discussion) ${t("Open the chat")}`, command: "workbench.action.chat.open" },
+    { label: `$(list-unordered) ${t("Show sessions")}`, command: "lithify.showSessions" },
+  ];
   if (!compactionEnabled) {
     return open;
   }

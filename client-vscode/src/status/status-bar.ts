@@ -33,8 +33,9 @@ export class StatusBar implements vscode.Disposable {
     this.chat.name = t("Lithify conversation");
     this.chat.command = "lithify.showConversationMenu";
     const command = vscode.commands.registerCommand;
-    const menu = () => pick(bufferMenu(this.server.state, this.statuses.current));
-    const chatMenu = () => pick(conversationMenu(isCompactionEnabled(), this.isChatFilling()));
+    const menu = () => pick(t("Lithify: memory of this project"), bufferMenu(this.server.state, this.statuses.current));
+    const chatMenu = () =>
+      pick(t("Lithify: the @lithify chat"), conversationMenu(isCompactionEnabled(), this.isChatFilling()));
     this.subscriptions = [
       server.onDidChangeState(() => this.showBuffer()),
       statuses.onDidChange(() => this.showBuffer()),
@@ -106,8 +107,8 @@ function show(item: vscode.StatusBarItem, gauge: Gauge): void {
     gauge.severity === "normal" ? undefined : new vscode.ThemeColor(`statusBarItem.${gauge.severity}Background`);
 }
 
-async function pick(items: MenuItem[]): Promise<void> {
-  const chosen = await vscode.window.showQuickPick(items, { title: "Lithify" });
+async function pick(title: string, items: MenuItem[]): Promise<void> {
+  const chosen = await vscode.window.showQuickPick(items, { title });
   if (chosen !== undefined) {
     await vscode.commands.executeCommand(chosen.command);
   }

@@ -43,6 +43,19 @@ const TESTS: Test[] = [
     },
   ],
   [
+    "a change of a session that the server refuses rejects",
+    async (api) => {
+      const refused = (error: { data?: { type?: string } }) => error.data?.type === "invalid_params";
+      await assert.rejects(api.openSession({ sessionId: "" }), refused);
+      const session = await api.openSession({ sessionId: "host-3", messages: MESSAGES, record: "none" });
+      await assert.rejects(session.append([{ content: "says nobody" } as unknown as LithifyMessage]), refused);
+      await assert.rejects(session.splice(100, 5), refused);
+      await session.append([{ role: "user", content: "And now?" }]);
+      await session.splice(3, 1);
+      assert.deepEqual(await session.messages(), MESSAGES);
+    },
+  ],
+  [
     "a chat file has lenses, and code actions that compact up to a line",
     async () => {
       const uri = vscode.Uri.joinPath(folder(), "chats", "checkout.jsonl");

@@ -1,4 +1,5 @@
-// A language model for tests: it answers at once, unless its gate is shut, which is a file that the test made.
+// A language model for tests: it answers at once, unless its gate is shut, which is a file that the test made. What waits
+// at the gate, and what was cancelled there, stands in a file beside it.
 const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
@@ -44,8 +45,12 @@ function opened(token) {
       resolve();
       return;
     }
+    fs.appendFileSync(`${GATE}.log`, "waits\n");
     const watcher = fs.watch(path.dirname(GATE), () => fs.existsSync(GATE) || done(resolve));
-    const stop = token.onCancellationRequested(() => done(() => reject(new vscode.CancellationError())));
+    const stop = token.onCancellationRequested(() => {
+      fs.appendFileSync(`${GATE}.log`, "cancelled\n");
+      done(() => reject(new vscode.CancellationError()));
+    });
     const done = (end) => {
       watcher.close();
       stop.dispose();
