@@ -1,7 +1,9 @@
-import { describe, expect, test } from "vitest";
-import { compactionAnswer, memoryAnswer, statusAnswer } from "../src/chat/answers";
+import { describe, expect, test, vi } from "vitest";
+import { compactionAnswer, memoryAnswer, statusAnswer, upToAnswer } from "../src/chat/answers";
 import { forModel, newestWithin, textOf, titleOf, toolMessages } from "../src/chat/history";
-import { answerId, firstHidden, isRewound, marksOf, type TurnMark, toUndo } from "../src/chat/turns";
+import { once } from "../src/chat/once";
+import { answered, difference, isRewound, marksOf, type ShownTurn, type TurnMark, toUndo } from "../src/chat/turns";
+import { typedCommand } from "../src/chat/typed-command";
 import { recordFileName, recordText } from "../src/memory/record-text";
 import type { KeptCompaction } from "../src/protocol";
 import { bufferStatus, compacted, record } from "./samples";
@@ -17,18 +19,25 @@ function kept(compactionId: string, atMs: number, undone = false): KeptCompactio
   return { compactionId, at: new Date(atMs).toISOString(), range: { start: 0, end: 4 }, stats, undone };
 }
 
+/** A turn as the chat shows it. */
+function shown(metadata?: unknown, changes: Partial<ShownTurn> = {}): ShownTurn {
+  return { prompt: "Why?", answer: "Because", failed: false, metadata, ...changes };
+}
+
+/** Messages of prompts (`u1`) and answers (`a1`). */
+function messages(...ids: string[]) {
+  return ids.map((id) => ({ id, role: id.startsWith("u") ? "user" : "assistant", content: `text ${id}` }));
+}
+
 describe("the turns of a chat", () => {
   test("what other participants left in their answers is passed over", () => {
-    expect(marksOf([undefined, { sessionId: 1 }, turn(1), { command: "x" }])).toEqual([turn(1)]);
+    const left = [undefined, { sessionId: 1 }, turn(1), { command: "x" }];
+    expect(marksOf(left.map((one) => shown(one)))).toEqual([turn(1)]);
   });
 
   test("answers are counted without commands", () => {
     const command = turn(2, { messageIds: [], answerId: undefined });
-    expect(answerId([turn(1), command, turn(3)], 2)).toBe("a3");
-  });
-
-  test.each([0, 3, Number.NaN])("there is no answer number %d of two", (number) => {
-    expect(answerId([turn(1), turn(2)], number)).toBeUndefined();
+    expect(answered([turn(1), command, turn(3)]).map((one) => one.answerId)).toEqual(["a1", "a3"]);
   });
 
   test("a chat that shows its last turn is not rewound", () => {
@@ -48,21 +57,96 @@ describe("the turns of a chat", () => {
     expect(toUndo(compactions, [turn(1)])).toEqual(["new", "old"]);
   });
 
-  test("messages of turns that are no longer shown begin at the first of them", () => {
-    const messages = ["u1", "a1", "u2", "a2"].map((id) => ({ id, role: "user", content: id }));
-    expect(firstHidden(messages, [turn(1)])).toBe(2);
+  test("messages of turns that are no longer shown are found, and none of a turn between them", () => {
+    const kept = messages("u1", "a1", "u2", "u3", "a3", "u4", "a4");
+    expect(difference(kept, [shown(turn(1)), shown(turn(3))]).hidden).toEqual([
+      { start: 5, end: 7 },
+      { start: 2, end: 3 },
+    ]);
   });
 
   test("a summary is shown, though it has no id", () => {
-    expect(
-      firstHidden(
-        [
-          { role: "user", content: "summary" },
-          { id: "u1", role: "user" },
-        ],
-        [turn(1)],
-      ),
-    ).toBeUndefined();
+    const kept = [{ role: "user", content: "summary" }, ...messages("u1")];
+    expect(difference(kept, [shown(turn(1))])).toEqual({ hidden: [], missing: [] });
+  });
+});
+
+describe("a turn whose window was reloaded while it was answered", () => {
+  const kept = messages("u1", "a1", "u2", "u3", "a3");
+  const broken = shown(undefined, { prompt: "text u2", answer: "" });
+
+  test("is still one of the chat's", () => {
+    expect(difference(kept, [shown(turn(1)), broken, shown(turn(3))])).toEqual({ hidden: [], missing: [] });
+  });
+
+  test("keeps what was attached to it", () => {
+    const use = toolMessages({ callId: "c", name: "attached_file", input: {}, result: "r" }, () => "i");
+    expect(difference([...messages("u2"), ...use], [broken])).toEqual({ hidden: [], missing: [] });
+  });
+
+  test("goes when its prompt is edited, and no other turn goes with it", () => {
+    expect(difference(kept, [shown(turn(1)), shown(turn(3))]).hidden).toEqual([{ start: 2, end: 3 }]);
+  });
+
+  test("keeps as much of its answer as is shown", () => {
+    const half = shown(undefined, { prompt: "text u2", answer: "Half of" });
+    const missing = [{ role: "assistant", content: "Half of" }];
+    expect(difference(messages("u1", "a1", "u2"), [shown(turn(1)), half])).toEqual({ hidden: [], missing });
+    expect(difference(messages("u1", "a1", "u2", "a2"), [shown(turn(1)), half])).toEqual({ hidden: [], missing: [] });
+  });
+
+  test("is kept where it had not come to be", () => {
+    const lost = shown(undefined, { prompt: "Why?", answer: "Half of" });
+    expect(difference([], [lost]).missing).toEqual([
+      { role: "user", content: "Why?" },
+      { role: "assistant", content: "Half of" },
+    ]);
+  });
+
+  test.each([
+    ["was a command", [shown(undefined, { command: "status" })]],
+    ["failed before it began", [shown(undefined, { failed: true })]],
+    ["was summarised since, with later turns", [shown(), shown(turn(3))]],
+  ])("is not kept anew where it %s", (_, turns) => {
+    expect(difference(messages("u3", "a3"), turns).missing).toEqual([]);
+  });
+
+  test("is not mistaken for another that asked the same", () => {
+    expect(difference(messages("u2", "u2"), [broken]).hidden).toEqual([{ start: 1, end: 2 }]);
+  });
+});
+
+describe("a command that VS Code left in the prompt", () => {
+  test.each([
+    ["/compact", { command: "compact", prompt: "" }],
+    [" /compact-up-to 3", { command: "compact-up-to", prompt: "3" }],
+    ["/memory the\ntax", { command: "memory", prompt: "the\ntax" }],
+    ["/usr/bin is full", { command: undefined, prompt: "/usr/bin is full" }],
+    ["run /compact", { command: undefined, prompt: "run /compact" }],
+  ])("%j", (prompt, read) => {
+    expect(typedCommand({ prompt })).toEqual(read);
+  });
+
+  test("is none where VS Code found one", () => {
+    expect(typedCommand({ command: "memory", prompt: "/undo" })).toEqual({ command: "memory", prompt: "/undo" });
+  });
+});
+
+describe("a second click", () => {
+  test("does nothing while the first one's work goes on, nor right after it", async () => {
+    vi.useFakeTimers();
+    const done: string[] = [];
+    const compacting = once();
+    const first = compacting("s", async () => done.push("first"));
+    await compacting("s", async () => done.push("second"));
+    await first;
+    await compacting("s", async () => done.push("third"));
+    await compacting("other", async () => done.push("other"));
+    expect(done).toEqual(["first", "other"]);
+    vi.runAllTimers();
+    await compacting("s", async () => done.push("later"));
+    expect(done).toEqual(["first", "other", "later"]);
+    vi.useRealTimers();
   });
 });
 
@@ -97,13 +181,22 @@ describe("what the model of a chat is given", () => {
     expect(forModel([{ role: "assistant", content: null }])).toEqual([]);
   });
 
+  /** The texts that are kept of messages, of which those in capitals were asked by the user. */
+  function keptOf(texts: string[], window: number): string[] {
+    const messages = texts.map((text) => ({ role: "user", text, asked: text === text.toUpperCase() }) as const);
+    return newestWithin(messages, window, (text) => text.length).map((one) => one.text);
+  }
+
   test("the newest messages that fit are kept, in order", () => {
-    const messages = ["aaaa", "bb", "c"].map((text) => ({ role: "user", text }) as const);
-    expect(newestWithin(messages, 3, (text) => text.length).map((one) => one.text)).toEqual(["bb", "c"]);
+    expect(keptOf(["aaaa", "bb", "C"], 3)).toEqual(["bb", "C"]);
   });
 
-  test("the last message is kept even where it does not fit", () => {
-    expect(newestWithin([{ role: "user", text: "aaaa" }], 1, (text) => text.length)).toHaveLength(1);
+  test("the question is kept even where it does not fit", () => {
+    expect(keptOf(["aaaa", "BBBB"], 1)).toEqual(["BBBB"]);
+  });
+
+  test("an attachment that does not fit with the question is left out, and the question is not", () => {
+    expect(keptOf(["a", "QUESTION?", "x".repeat(99), "y"], 12)).toEqual(["QUESTION?", "y"]);
   });
 
   test("a call and its result have the same id", () => {
@@ -113,6 +206,13 @@ describe("what the model of a chat is given", () => {
 
   test("a chat is named by the first line of its first prompt, cut", () => {
     expect([titleOf(" Fix it\nplease"), titleOf("x".repeat(80)).length]).toEqual(["Fix it", 60]);
+  });
+
+  test("nothing private is in the name of a chat", () => {
+    expect([titleOf("Log in as <private>ana\nx</private> now"), titleOf("<PRIVATE>secret")]).toEqual([
+      "Log in as now",
+      "",
+    ]);
   });
 });
 
@@ -126,6 +226,20 @@ describe("the answers of @lithify", () => {
     const warnings = [{ code: "cut_off", message: "the model *stopped*" }];
     const answer = compactionAnswer(compacted({ model: "gpt-5", warnings }));
     expect(answer).toContain("Written by gpt\\-5.\n\n$(warning) The model \\*stopped\\*\\.");
+  });
+
+  test("it says so where it did not pay", () => {
+    const grown = { ...stats, tokensBefore: 452, tokensAfter: 571 };
+    expect(compactionAnswer(compacted({ stats: grown }))).toContain("It did not pay");
+    expect(compactionAnswer(compacted())).not.toContain("It did not pay");
+  });
+
+  test.each([
+    [0, "no answer yet"],
+    [1, "There is one so far"],
+    [3, "from 1 to 3"],
+  ])("of %d answers one is asked for that there is", (answers, said) => {
+    expect(upToAnswer(answers)).toContain(said);
   });
 
   test("it says so where the offline model wrote the summary", () => {

@@ -114,6 +114,16 @@ describe("the list of sessions", () => {
     expect(said).toEqual([{ type: "more" }]);
   });
 
+  test("tells the age first, which is not cut off", () => {
+    list({ ...ITEM, agent: "Codex", updatedAt: new Date().toISOString() });
+    expect(document.querySelector(".facts")?.textContent).toBe("just now · Codex · 3 messages · 90 tokens");
+  });
+
+  test("says where a draft was left", () => {
+    list({ ...ITEM, drafted: true });
+    expect(document.querySelector(".badge")?.textContent).toBe("draft");
+  });
+
   test("says what is open in its agent and what can only be read", () => {
     list({ ...ITEM, agent: "Codex", live: true, readOnly: "Why not" });
     expect([...document.querySelectorAll(".badge")].map((one) => one.textContent)).toEqual([
@@ -272,6 +282,7 @@ describe("a compaction", () => {
   const draft = {
     draftId: "d",
     text: "The key.",
+    written: "The key.",
     range: preview.range,
     stats: STATS,
     by: "gpt-5",
@@ -298,6 +309,71 @@ describe("a compaction", () => {
     made.show(opened({ kind: "options", looking: false, instructions: "", preview }));
     expect(document.querySelector("textarea")?.value).toBe("keep na");
     expect(document.activeElement).toBe(document.querySelector("textarea"));
+  });
+
+  test("tells what is typed at once, so that hiding the panel loses none of it", () => {
+    page(3, opened({ kind: "options", looking: false, instructions: "", preview }));
+    const box = document.querySelector("textarea") as HTMLTextAreaElement;
+    box.value = "keep na";
+    box.dispatchEvent(new Event("input"));
+    expect(said).toEqual([{ type: "typed", text: "keep na" }]);
+  });
+
+  test("is not cancelled by the second click of a double click on what stood there before", () => {
+    page(3, opened({ kind: "writing", doing: "", instructions: "" }));
+    buttonNamed("Cancel")?.dispatchEvent(new MouseEvent("click", { detail: 2 }));
+    expect(said).toEqual([]);
+  });
+
+  test("is read from its beginning", () => {
+    page(3, opened({ kind: "draft", draft, applying: false, instructions: "" }));
+    const box = document.querySelector<HTMLTextAreaElement>("textarea.draft");
+    expect([box?.selectionStart, box?.selectionEnd, document.activeElement]).toEqual([0, 0, box]);
+  });
+
+  test("keeps what is typed into the draft, and the place, while something else changes", () => {
+    const work = { kind: "draft", draft, applying: false, instructions: "" } as const;
+    const made = page(3, opened(work));
+    const box = document.querySelector("textarea.draft") as HTMLTextAreaElement;
+    box.value = "The old key.";
+    box.setSelectionRange(4, 7);
+    made.show(opened({ ...work, model: "gpt-5-mini" }));
+    const now = document.querySelector<HTMLTextAreaElement>("textarea.draft");
+    expect([now?.value, now?.selectionStart, now?.selectionEnd]).toEqual(["The old key.", 4, 7]);
+  });
+
+  test("whose draft the server lost says what accepting it does", () => {
+    const work = { kind: "draft", draft: { ...draft, lost: true }, applying: false, instructions: "" } as const;
+    page(3, opened(work));
+    expect(document.querySelector(".card")?.textContent).toContain("Accept has the model write once more");
+  });
+
+  test("shows the user's earlier text in place of the new one", () => {
+    const work = { kind: "draft", draft: { ...draft, earlier: "mine" }, applying: false, instructions: "" } as const;
+    const made = page(3, opened(work));
+    buttonNamed("Change with Earlier Text")?.click();
+    expect(said).toEqual([{ type: "earlier" }]);
+    made.show(opened({ ...work, draft: { ...draft, text: "mine", earlier: draft.text } }));
+    expect(document.querySelector<HTMLTextAreaElement>("textarea.draft")?.value).toBe("mine");
+  });
+
+  test("says why it ends at a later message than the one that was chosen", () => {
+    page(3, opened({ kind: "options", looking: false, instructions: "", upTo: 0, preview }));
+    expect(document.querySelector(".card")?.textContent).toContain("it ends at message 2");
+  });
+
+  test("says so where it does not pay", () => {
+    const small = { ...preview, stats: { ...STATS, tokensAfter: STATS.tokensBefore } };
+    page(3, opened({ kind: "options", looking: false, instructions: "", preview: small }));
+    expect(document.querySelector(".warning")?.textContent).toContain("It does not pay");
+  });
+
+  test("that is done shows the summary from its beginning", () => {
+    const made = page(3, opened({ kind: "draft", draft, applying: true, instructions: "" }));
+    made.scroller.scrollTop = 400;
+    made.show(opened({ kind: "done", told: "Compacted.", warnings: [] }));
+    made.showRows(rows(2));
+    expect(made.scroller.scrollTop).toBe(0);
   });
 
   test("is accepted as the user edited it", () => {

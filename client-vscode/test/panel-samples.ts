@@ -1,7 +1,8 @@
 // A server and an editor as the sessions panel sees them, for its tests: what is asked is kept, answers are given.
 import type { FromPage, ToPage } from "../src/panel/messages";
-import { Panel, type Surroundings } from "../src/panel/panel";
-import type { PanelState } from "../src/panel/state";
+import { Panel } from "../src/panel/panel";
+import type { Kept, PanelState } from "../src/panel/state";
+import type { Surroundings } from "../src/panel/surroundings";
 import type { Draft, FoundSession, Preview, Session } from "../src/protocol";
 import { compacted } from "./samples";
 
@@ -92,6 +93,7 @@ export function makePanel(answers: Record<string, Answer> = {}, changes: Partial
   const sent: [string, Record<string, unknown>][] = [];
   const posted: ToPage[] = [];
   const done: unknown[][] = [];
+  let kept: Record<string, Kept> = {};
   const usual: Record<string, Answer> = {
     "lithify/listSessions": () => ({
       sessions: [{ sessionId: "chat-1", title: "Checkout test", messages: 4, tokens: 90, updatedAt: "2026-07-01" }],
@@ -133,6 +135,10 @@ export function makePanel(answers: Record<string, Answer> = {}, changes: Partial
     trusted: () => true,
     words: () => ({}),
     post: (message) => void posted.push(message),
+    kept: () => kept,
+    keep: (all) => {
+      kept = all;
+    },
     chooseModel: async () => "gpt-5-mini",
     copy: noted("copy"),
     save: noted("save"),
@@ -146,7 +152,16 @@ export function makePanel(answers: Record<string, Answer> = {}, changes: Partial
   const state = () => posted.findLast((one) => one.type === "state")?.state as PanelState;
   const hear = (...said: FromPage[]) =>
     said.reduce((before, one) => before.then(() => panel.hear(one)), Promise.resolve());
-  return { panel, hear, sent, posted, done, state, asked: (name: string) => sent.filter(([one]) => one === name) };
+  return {
+    panel,
+    hear,
+    sent,
+    kept: () => around.kept(),
+    posted,
+    done,
+    state,
+    asked: (name: string) => sent.filter(([one]) => one === name),
+  };
 }
 
 /** A token and the way to cancel it, as VS Code's own. */

@@ -342,20 +342,84 @@ describe("a compaction", () => {
     expect(state().open?.work).toEqual({ kind: "none" });
   });
 
-  test("whose conversation is left lets the draft go", async () => {
+  test("whose conversation is left keeps the draft as the user edited it, which the list says", async () => {
     const { hear, asked, state } = makePanel();
-    await hear(...PREPARED, { type: "write" }, { type: "close" });
-    expect(asked("lithify.discard_draft")).toHaveLength(1);
-    expect(state().open).toBeUndefined();
+    await hear(...PREPARED, { type: "write" }, { type: "draftText", text: "mine" }, { type: "close" });
+    expect(state().items.map((one) => one.drafted)).toEqual([true, undefined]);
+    await hear(OPEN);
+    expect(state().open?.work).toMatchObject({ kind: "draft", draft: { draftId: "draft-1", text: "mine" } });
+    expect(asked("lithify.discard_draft")).toEqual([]);
   });
 
-  test("whose draft is gone already can be left without an error", async () => {
+  test("keeps what was typed and not asked for, beside what is left in other conversations", async () => {
+    const { hear, state, sent } = makePanel();
+    await hear(
+      ...PREPARED,
+      { type: "typed", text: "keep na" },
+      FILE,
+      { type: "compact" },
+      { type: "typed", text: "x" },
+    );
+    await hear(OPEN);
+    expect(state().open?.work).toMatchObject({ kind: "options", instructions: "keep na", upTo: 2 });
+    expect(sent.at(-1)?.[1]).toMatchObject({ dryRun: true, instructions: "keep na" });
+    await hear(FILE);
+    expect(state().open?.work).toMatchObject({ kind: "options", instructions: "x" });
+  });
+
+  test("keeps both in the next window", async () => {
+    const first = makePanel();
+    await first.hear(...PREPARED, { type: "write" }, { type: "draftText", text: "mine" });
+    const second = makePanel({}, { kept: () => structuredClone(first.kept()) });
+    await second.hear({ type: "ready" }, OPEN);
+    expect(second.state().open?.work).toMatchObject({ kind: "draft", draft: { text: "mine" } });
+  });
+
+  test.each([
+    ["accepted", { type: "accept", text: "x" }],
+    ["discarded", { type: "discard" }],
+  ] as const)("that is %s is not kept", async (_, end) => {
+    const { hear, kept } = makePanel();
+    await hear(...PREPARED, { type: "write" }, end);
+    expect(kept()).toEqual({});
+  });
+
+  test("whose draft is gone already can be discarded without an error", async () => {
     const gone = () => {
       throw serverError("unknown_draft");
     };
     const { hear, state } = makePanel({ "lithify.discard_draft": gone });
-    await hear(...PREPARED, { type: "write" }, { type: "close" });
-    expect(state().problem).toBeUndefined();
+    await hear(...PREPARED, { type: "write" }, { type: "discard" });
+    expect(state().open?.work).toEqual({ kind: "none" });
+  });
+
+  test("asked for twice at once is written once", async () => {
+    const { panel, hear, state, asked } = makePanel();
+    await hear(...PREPARED);
+    await Promise.all([panel.hear({ type: "write" }), panel.hear({ type: "write" })]);
+    expect(asked("lithify.compact_up_to_here").filter(([, { draft: written }]) => written)).toHaveLength(1);
+    expect(state().open?.work.kind).toBe("draft");
+  });
+
+  test("accepted twice at once is applied once", async () => {
+    const { panel, hear, asked } = makePanel();
+    await hear(...PREPARED, { type: "write" });
+    await Promise.all([panel.hear({ type: "accept", text: "x" }), panel.hear({ type: "accept", text: "x" })]);
+    expect(asked("lithify.apply_compaction")).toHaveLength(1);
+  });
+
+  test("written anew gives the user's own text back when it is asked for", async () => {
+    let written = 0;
+    const { hear, state } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }) => {
+        written += dryRun ? 0 : 1;
+        return dryRun ? preview() : draft({ draftId: `draft-${written}` });
+      },
+    });
+    await hear(...PREPARED, { type: "write" }, { type: "draftText", text: "mine" }, { type: "again", text: "shorter" });
+    expect(state().open?.work).toMatchObject({ draft: { text: "The key was renamed.", earlier: "mine" } });
+    await hear({ type: "earlier" });
+    expect(state().open?.work).toMatchObject({ draft: { draftId: "draft-2", text: "mine" } });
   });
 
   test("whose conversation is left while it is written is cancelled, and a draft that comes all the same is let go of", async () => {
@@ -418,11 +482,72 @@ describe("a compaction", () => {
     });
   });
 
-  test("keeps its draft in sight when the server was started anew, and says that it is lost", async () => {
+  test("keeps its draft when the server was started anew, and says that it is lost there", async () => {
     const { panel, hear, state } = makePanel();
+    await hear(...PREPARED, { type: "write" }, { type: "draftText", text: "mine" });
+    await panel.restarted();
+    expect(state().open?.work).toMatchObject({ kind: "draft", draft: { text: "mine", lost: true } });
+  });
+
+  test("whose draft the server lost is applied with the user's text all the same, once the model has written anew", async () => {
+    let lives = "draft-1";
+    const { hear, state, sent } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }) => (dryRun ? preview() : draft({ draftId: lives })),
+      "lithify.apply_compaction": ({ draftId }) => {
+        if (draftId !== lives) {
+          throw serverError("unknown_draft");
+        }
+        return compacted({ compactionId: "k1" });
+      },
+    });
+    await hear(...PREPARED, { type: "write" });
+    lives = "draft-2";
+    await hear({ type: "accept", text: "mine" });
+    expect(state().open?.work).toMatchObject({ kind: "draft", applying: false, draft: { text: "mine", lost: true } });
+    await hear({ type: "accept", text: "mine" });
+    expect(state().open?.work).toMatchObject({ kind: "done" });
+    expect(sent.findLast(([name]) => name === "lithify.compact_up_to_here")?.[1]).toMatchObject({ digest: "d1" });
+    expect(sent.findLast(([name]) => name === "lithify.apply_compaction")?.[1]).toEqual({
+      draftId: "draft-2",
+      summaryText: "mine",
+    });
+  });
+
+  test("whose draft the server lost stays when the model cannot write anew", async () => {
+    let written = 0;
+    const { panel, hear, state } = makePanel({
+      "lithify.compact_up_to_here": ({ dryRun }) => {
+        if (!dryRun && ++written > 1) {
+          throw serverError("stale", false, "the messages have changed");
+        }
+        return dryRun ? preview() : draft();
+      },
+    });
     await hear(...PREPARED, { type: "write" });
     await panel.restarted();
-    expect(state().open?.work).toMatchObject({ kind: "draft", problem: { text: expect.stringContaining("anew") } });
+    await hear({ type: "accept", text: "mine" });
+    expect(state().open?.work).toMatchObject({
+      kind: "draft",
+      draft: { text: "mine", lost: true },
+      problem: { text: "The messages have changed." },
+    });
+  });
+
+  test("that could not be looked at is, when the server runs again", async () => {
+    let runs = false;
+    const { panel, hear, state } = makePanel({
+      "lithify.compact_up_to_here": () => {
+        if (runs) {
+          return preview();
+        }
+        throw new Error("the server did not start");
+      },
+    });
+    await hear(...PREPARED);
+    expect(state().open?.work).toMatchObject({ problem: { text: "The server did not start." } });
+    runs = true;
+    await panel.restarted();
+    expect(state().open?.work).toMatchObject({ kind: "options", problem: undefined, preview: { requests: 1 } });
   });
 
   test("tells the warnings of its result", async () => {

@@ -137,20 +137,50 @@ test("from 80 % of the model's window on compaction is offered, and nothing comp
   await workbench.statusItem(/Lithify conversation: 2 messages/).waitFor();
 });
 
-test("a killed server is told, and started again by itself", async () => {
+test("a killed server is told and started again by itself, and the model is no longer asked for it", async () => {
+  const openGate = running.shutGate();
+  const before = running.atGate().length;
+  await workbench.command("Lithify: Extract Memory Now");
+  await expect.poll(() => running.atGate().slice(before), { timeout: 30_000 }).toEqual(["waits"]);
   const killed = running.serverProcess();
   process.kill(killed, "SIGKILL");
   await workbench.statusItem(/ended and is started again/).waitFor();
+  await workbench.notification(/server ended before it answered/).waitFor();
   await workbench.statusItem(/Lithify buffer: /).waitFor();
   expect(running.serverProcess()).not.toBe(killed);
+  expect(running.atGate().slice(before)).toEqual(["waits", "cancelled"]);
+  openGate();
 });
 
 test("a Python that does not work is told with what to do, and the next one is taken at once", async () => {
   running.set({ "lithify.server.python": "/nowhere/python" });
   await workbench.statusItem(/lithify.server.python does not work/).click();
-  await workbench.choice("Choose Python").waitFor();
+  await workbench.choice("Use another Python").waitFor();
   await workbench.picture("no-python");
   await workbench.page.keyboard.press("Escape");
   running.set();
   await workbench.statusItem(/Lithify buffer: /).waitFor();
+});
+
+test("after its window was reloaded while it was answered, a chat's history is what the chat shows", async () => {
+  const request = (text: string) => workbench.page.locator(".interactive-request").filter({ hasText: text });
+  const open = running.shutGate();
+  await workbench.chat("@lithify Is it told in the notes?");
+  await workbench.statusItem(/Lithify conversation: 3 messages/).waitFor();
+  await workbench.reload();
+  await request("").last().waitFor();
+  const restored = await request("Is it told in the notes?").count(); // VS Code keeps a turn that is answered, or does not
+  open();
+  await workbench.chat("@lithify Which release has it?");
+  const whole = workbench.statusItem(`Lithify conversation: ${4 + restored} messages`);
+  await whole.waitFor();
+  await workbench.edit("Which release has it?", "@lithify Which one has it?");
+  await workbench.answer.getByText("Answer 2").waitFor();
+  await whole.waitFor();
+});
+
+test("/continue in a chat that has begun changes nothing, and says where it works", async () => {
+  await workbench.chat("@lithify /continue The checkout test");
+  await workbench.answer.getByText("this one has begun").waitFor();
+  await workbench.answer.getByRole("button", { name: "Continue in a New Chat" }).waitFor();
 });

@@ -112,11 +112,17 @@ test("a summary that is being written can be cancelled", async () => {
 
 test("the summary is a draft first, which survives hiding the panel with what was written in it", async () => {
   await panelButton("Write Summary").click();
-  const draft = panel().getByRole("textbox", { name: "Summary" });
+  const draft = panel().getByRole("textbox", { name: "Summary", exact: true });
   await draft.waitFor();
   expect(await draft.inputValue()).toContain("<current_focus>");
   const first = await draft.inputValue();
   await panel().getByText("Write it anew").click();
+  const [lines, scrolled] = await draft.evaluate((box) => [
+    box.clientHeight / Number.parseFloat(getComputedStyle(box).lineHeight),
+    box.scrollTop,
+  ]);
+  expect(lines).toBeGreaterThanOrEqual(10);
+  expect(scrolled).toBe(0);
   await panel().getByRole("textbox", { name: "What should the summary heed?" }).fill("only the key");
   await panelButton("Write Anew").click();
   await expect.poll(() => draft.inputValue()).not.toBe(first);
@@ -205,7 +211,11 @@ test("an undo of a session that went on meanwhile shows the new session that it 
   await panelButton("Compact…").waitFor();
 });
 
-test("a chat goes on from a session of an agent", async () => {
+test("a chat goes on from a session of an agent, apart from those that are open", async () => {
+  await workbench.command("Chat: New Chat Editor");
+  await workbench.page.locator(".editor-instance .interactive-session").waitFor();
+  await workbench.openFile("README.md");
+  await workbench.command("View: Hide Secondary Side Bar");
   await panelButton("More").click();
   await panelButton("New Chat with It").click();
   await workbench.answer.getByText(/This chat goes on from/).waitFor();
@@ -242,11 +252,12 @@ test("a code action compacts a chat file in one undo step, with instructions tha
 });
 
 test.each([
-  ["Dark Modern", "dark"],
-  ["Default High Contrast", "high-contrast"],
-])("the panel can be read in %s", async (theme, name) => {
+  ["Dark Modern", "dark", ".vs-dark"],
+  ["Default High Contrast", "high-contrast", ".hc-black"],
+  ["Default High Contrast Light", "high-contrast-light", ".hc-light"],
+])("the panel can be read in %s", async (theme, name, look) => {
   running.set({ "workbench.colorTheme": theme });
-  await workbench.page.locator(name === "dark" ? ".monaco-workbench.vs-dark" : ".monaco-workbench.hc-black").waitFor();
+  await workbench.page.locator(`.monaco-workbench${look}`).waitFor();
   await workbench.command("Lithify: Show Sessions");
   await panelButton("Compact…").click();
   await panel()
@@ -262,6 +273,10 @@ test.each([
 test("with compaction off the panel, the palette and chat files offer none", async () => {
   running.set({ "lithify.conversation.compaction": { enabled: false, type: "kimi" } });
   await panelButton("Compact…").waitFor({ state: "detached" });
+  await workbench.chat("@lithify Does the invoice read it?");
+  await workbench.answer.getByText("the checkout reads total").waitFor();
+  await workbench.chat("@lithify /compact");
+  await workbench.answer.getByText("Compaction is switched off by the setting").waitFor();
   expect(
     await panel()
       .getByRole("button", { name: /Compact/ })
@@ -274,6 +289,8 @@ test("with compaction off the panel, the palette and chat files offer none", asy
     .waitFor({ state: "detached" });
   running.set();
   await panelButton("Compact…").waitFor();
+  await workbench.chat("@lithify /compact");
+  await workbench.answer.getByText(/Compacted \d+ messages/).waitFor();
 });
 
 /** What the palette offers about compaction. */

@@ -21,7 +21,22 @@ export function compactionAnswer(result: Compacted | Noop): string {
   ].join("\n");
   const by = t("Written by {0}.", escaped(modelName(result.provider, result.model)));
   const warnings = result.warnings.map((one) => `$(warning) ${escaped(sentence(one.message))}`);
-  return [saved(result), table, by, ...warnings].join("\n\n");
+  const grown = stats.tokensAfter < stats.tokensBefore ? [] : [`$(warning) ${doesNotPay()}`];
+  return [saved(result), ...grown, table, by, ...warnings].join("\n\n");
+}
+
+function doesNotPay(): string {
+  return t("It did not pay: the summary is not shorter than what it replaced. Undo brings the messages back.");
+}
+
+/** What `/compact-up-to` says where its number is none of an answer. */
+export function upToAnswer(answers: number): string {
+  if (answers === 0) {
+    return t("This chat has no answer yet that could be compacted up to.");
+  }
+  return answers === 1
+    ? t("Say up to which answer. There is one so far: /compact-up-to 1")
+    : t("Say up to which answer, as a number from 1 to {0}: /compact-up-to 1", answers);
 }
 
 /** The answer to `/memory`: the records found, each by its title and summary. */

@@ -20,6 +20,12 @@ const keys = new Map<string, string>();
 export async function startChatWith(key: string, title: string): Promise<void> {
   const name = title.replace(/[\s@#/]+/g, " ").trim() || key;
   keys.set(name, key);
+  await inNewChat(name);
+}
+
+/** Opens a new chat that begins with `/continue`. The chat view is made the one in use first: it is what gets the new chat. */
+export async function inNewChat(name: string): Promise<void> {
+  await vscode.commands.executeCommand("workbench.action.chat.open");
   await vscode.commands.executeCommand("workbench.action.chat.newChat");
   await vscode.commands.executeCommand("workbench.action.chat.open", { query: `@lithify /continue ${name}` });
 }

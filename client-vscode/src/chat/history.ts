@@ -5,6 +5,8 @@ import type { Message, Part } from "../protocol";
 export interface PlainMessage {
   role: "user" | "assistant";
   text: string;
+  /** Whether the user wrote it; what a tool gave back goes to the model as a user's message too. */
+  asked: boolean;
 }
 
 /** The text of a message: its text parts, joined by newlines. */
@@ -25,7 +27,11 @@ export function textOf(message: Message): string {
 export function forModel(messages: readonly Message[]): PlainMessage[] {
   return messages
     .map(
-      (message): PlainMessage => ({ role: message.role === "assistant" ? "assistant" : "user", text: shown(message) }),
+      (message): PlainMessage => ({
+        role: message.role === "assistant" ? "assistant" : "user",
+        text: shown(message),
+        asked: message.role === "user",
+      }),
     )
     .filter(({ text }) => text !== "");
 }
@@ -40,27 +46,34 @@ function shown(message: Message): string {
   return [text, ...named].filter((one) => one !== "").join("\n");
 }
 
-/** The newest messages that fit a model's window, in order: at least the last one. `count` gives a text's tokens. */
+/**
+ * What the user asked last, and the newest other messages that fit a model's window with it, in order. `count` gives a
+ * text's tokens.
+ */
 export function newestWithin(
   messages: readonly PlainMessage[],
   window: number,
   count: (text: string) => number,
 ): PlainMessage[] {
-  let room = window;
+  const question = messages.findLastIndex((one) => one.asked);
+  let room = window - count(messages[question]?.text ?? "");
   let first = messages.length;
   while (first > 0) {
-    room -= count((messages[first - 1] as PlainMessage).text);
-    if (room < 0 && first < messages.length) {
+    if (first - 1 !== question) {
+      room -= count((messages[first - 1] as PlainMessage).text);
+    }
+    if (room < 0) {
       break;
     }
     first -= 1;
   }
-  return messages.slice(first);
+  return messages.filter((_, index) => index >= first || index === question);
 }
 
-/** A title for a chat: the first line of its first prompt. */
+/** A title for a chat: the first line of its first prompt, without what is private. */
 export function titleOf(prompt: string): string {
-  const line = prompt.trim().split("\n", 1)[0] ?? "";
+  const open = prompt.replace(/<private>[\s\S]*?(<\/private>|$)/gi, "");
+  const line = open.trim().split("\n", 1)[0]?.replace(/\s+/g, " ") ?? "";
   return line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line;
 }
 

@@ -5,6 +5,7 @@ import { messages, tokens } from "../amounts";
 import { failureOf } from "../commands/failures";
 import { type CompactionResult, summaryStep, undone, undoSteps } from "../commands/results";
 import { escaped } from "../markdown";
+import { OWN_VENDOR } from "../models/choosing";
 import { rememberModel } from "../models/complete";
 import { projectUri } from "../project";
 import type { Compacted, Message, Noop } from "../protocol";
@@ -13,40 +14,48 @@ import { ask, type CommandOptions, run } from "../server/requests";
 import type { Server } from "../server/server";
 import { type NextStep, ServerTrouble } from "../server/trouble";
 import { t } from "../text";
-import { compactionAnswer, memoryAnswer, statusAnswer } from "./answers";
+import { compactionAnswer, memoryAnswer, statusAnswer, upToAnswer } from "./answers";
 import { attachments } from "./attachments";
-import { source } from "./continue";
+import { inNewChat, source } from "./continue";
 import type { Front } from "./front";
 import { titleOf, toolMessages } from "./history";
-import { ChatSessions } from "./sessions";
+import { ChatSessions, type Shown } from "./sessions";
+import { shownTurns } from "./shown-turns";
 import { type Talked, talk } from "./talk";
-import { answerId, marksOf, type TurnMark } from "./turns";
+import { answered, marksOf, type ShownTurn, type TurnMark } from "./turns";
+import { typedCommand } from "./typed-command";
 
 const MOST_FOUND = 10;
 
 /** One turn of a chat: what was asked, where the answer goes, and the turns before it. */
 interface Turn {
   request: vscode.ChatRequest;
+  command?: string;
+  prompt: string;
   stream: vscode.ChatResponseStream;
   token: vscode.CancellationToken;
-  marks: TurnMark[];
+  shown: Shown;
 }
 
-/** What a turn added to its session; `failure` where it ended in an error. */
+/** What a model and its tools said; `ending` tells an error that this ended in. */
 interface Heard {
   heard: Message[];
-  answerId?: string;
-  failure: vscode.ChatResult;
+  ending: vscode.ChatResult;
 }
 
 export function registerParticipant(context: vscode.ExtensionContext, server: Server, front: Front): vscode.Disposable {
   const chat = new Participant(context, server, front);
   const participant = vscode.chat.createChatParticipant("lithify.chat", (request, { history }, stream, token) => {
-    const results = history.map((turn) => (turn instanceof vscode.ChatResponseTurn ? turn.result.metadata : undefined));
-    return chat.answer({ request, stream, token, marks: marksOf(results) });
+    return chat.answer(request, stream, token, shownTurns(history));
   });
   participant.iconPath = new vscode.ThemeIcon("database");
-  return participant;
+  const following = vscode.workspace.onDidChangeConfiguration((change) => {
+    if (change.affectsConfiguration("lithify.conversation.compaction")) {
+      server.inBackground(chat.settingsChanged());
+    }
+  });
+  const again = vscode.commands.registerCommand("lithify.continueInNewChat", inNewChat);
+  return vscode.Disposable.from(participant, following, again);
 }
 
 class Participant {
@@ -61,27 +70,37 @@ class Participant {
   }
 
   /** Answers one turn; what goes wrong is said in the answer, with its next steps as buttons. */
-  async answer(turn: Turn): Promise<vscode.ChatResult> {
+  async answer(
+    request: vscode.ChatRequest,
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+    turns: readonly ShownTurn[],
+  ): Promise<vscode.ChatResult> {
+    const { command, prompt } = typedCommand(request);
+    const turn: Turn = { request, command, prompt, stream, token, shown: { turns, marks: marksOf(turns) } };
     try {
       return await this.byCommand(turn);
     } catch (error) {
-      const metadata = passedOn(turn.marks);
-      return turn.token.isCancellationRequested ? { metadata } : { ...told(error, turn.stream), metadata };
+      return { ...failure(turn, error), metadata: passedOn(turn) };
     }
   }
 
+  settingsChanged(): Promise<void> {
+    return this.sessions.settingsChanged();
+  }
+
   private byCommand(turn: Turn): Promise<vscode.ChatResult> {
-    switch (turn.request.command) {
+    switch (turn.command) {
       case "compact":
-        return this.compact(turn);
+        return this.whereOn(turn, () => this.compact(turn));
       case "compact-up-to":
-        return this.compactUpTo(turn);
+        return this.whereOn(turn, () => this.compactUpTo(turn));
       case "memory":
         return this.memory(turn);
       case "status":
         return this.status(turn);
       case "undo":
-        return this.undo(turn);
+        return this.whereOn(turn, () => this.undo(turn));
       case "continue":
         return this.goOn(turn);
       default:
@@ -89,38 +108,65 @@ class Participant {
     }
   }
 
+  /** Does something where compaction is on, else says that it is off; no model sees the command. */
+  private async whereOn(turn: Turn, act: () => Promise<vscode.ChatResult>): Promise<vscode.ChatResult> {
+    if (isCompactionEnabled()) {
+      return act();
+    }
+    const argument = "lithify.conversation.compaction";
+    turn.stream.markdown(t("Compaction is switched off by the setting {0}.", `\`${argument}\``));
+    turn.stream.button({
+      title: t("Open Settings"),
+      command: "workbench.action.openSettings",
+      arguments: [argument],
+    });
+    return { metadata: passedOn(turn) };
+  }
+
   private async talk(turn: Turn): Promise<vscode.ChatResult> {
-    const { request, stream, marks } = turn;
+    const { request, stream, shown, prompt } = turn;
     rememberModel(this.context, request.model);
-    const title = titleOf(request.prompt);
-    const resumed = await this.sessions.resume(marks, request.model, title);
-    const { sessionId } = resumed;
-    note(turn, resumed.note);
+    const { sessionId, title, note } = await this.sessions.resume(
+      shown,
+      request.model,
+      titleOf(shown.turns[0]?.prompt ?? prompt),
+    );
+    say(turn, note);
     const asked = await this.asked(request);
-    await this.sessions.append(sessionId, asked);
-    const { heard, answerId, failure } = await this.heard(turn, sessionId);
-    await this.sessions.append(sessionId, heard);
-    this.offer(stream, sessionId, answerId);
-    this.front.show({ sessionId, title });
-    const ids = [...asked, ...heard].map((one) => one.id as string);
-    return { ...failure, metadata: await this.sessions.ended(sessionId, ids, answerId) };
+    const ids = asked.map((one) => one.id as string);
+    // Our own model's answer says nothing of the work: it is not kept, and the prompt stands for it.
+    const answerId = request.model.vendor === OWN_VENDOR ? ids.at(-1) : undefined;
+    await this.sessions.begins(sessionId);
+    try {
+      await this.sessions.append(sessionId, asked);
+      this.front.touched(sessionId);
+      const { heard, ending } = await this.heard(turn, sessionId);
+      const kept = answerId === undefined ? heard : [];
+      await this.sessions.append(sessionId, kept);
+      ids.push(...kept.map((one) => one.id as string));
+      const anchor = answerId ?? answerOf(kept);
+      this.offer(stream, sessionId, anchor);
+      return { ...ending, metadata: await this.sessions.ended(sessionId, ids, anchor) };
+    } catch (error) {
+      return { ...failure(turn, error), metadata: await this.sessions.ended(sessionId, ids, answerId) };
+    } finally {
+      this.front.show({ sessionId, title });
+    }
   }
 
   /** What the model and its tools said, kept also where it ends in an error or is cancelled. */
-  private async heard({ request, stream, token }: Turn, sessionId: string): Promise<Heard> {
+  private async heard(turn: Turn, sessionId: string): Promise<Heard> {
+    const { request, stream, token } = turn;
     const talked: Talked = { text: "", toolUses: [] };
-    let failure: vscode.ChatResult = {};
+    let ending: vscode.ChatResult = {};
     try {
       await talk(request, await this.sessions.messages(sessionId), stream, token, talked);
     } catch (error) {
-      failure = token.isCancellationRequested ? {} : told(error, stream);
+      ending = failure(turn, error);
     }
     const uses = talked.toolUses.flatMap((use) => toolMessages(use, randomUUID));
-    if (talked.text === "") {
-      return { heard: uses, failure };
-    }
-    const answerId = randomUUID();
-    return { heard: [...uses, { id: answerId, role: "assistant", content: talked.text }], answerId, failure };
+    const answer: Message = { id: randomUUID(), role: "assistant", content: talked.text };
+    return { heard: talked.text === "" ? uses : [...uses, answer], ending };
   }
 
   private async asked(request: vscode.ChatRequest): Promise<Message[]> {
@@ -140,7 +186,7 @@ class Participant {
   }
 
   private compact(turn: Turn): Promise<vscode.ChatResult> {
-    const instructions = turn.request.prompt.trim() || undefined;
+    const instructions = turn.prompt.trim() || undefined;
     return this.inSession(turn, async (sessionId) => {
       const argument = { sessionId, instructions };
       this.show(turn, await run(this.server, "lithify.compact_conversation", argument, options(turn)));
@@ -148,15 +194,15 @@ class Participant {
   }
 
   private compactUpTo(turn: Turn): Promise<vscode.ChatResult> {
-    const { request, stream, marks } = turn;
+    const { stream, shown, prompt } = turn;
     return this.inSession(turn, async (sessionId) => {
-      const messageId = answerId(marks, Number(request.prompt.trim()));
-      if (messageId === undefined) {
-        const answers = marks.filter((mark) => mark.answerId !== undefined).length;
-        stream.markdown(t("Say up to which answer, as a number from 1 to {0}: /compact-up-to 1", answers));
+      const answers = answered(shown.marks);
+      const chosen = answers[Number(prompt.trim()) - 1];
+      if (chosen?.sessionId !== sessionId) {
+        stream.markdown(upToAnswer(answers.length));
         return;
       }
-      const argument = { sessionId, messageId };
+      const argument = { sessionId, messageId: chosen.answerId };
       this.show(turn, await run(this.server, "lithify.compact_up_to_here", argument, options(turn)));
     });
   }
@@ -168,8 +214,15 @@ class Participant {
   }
 
   /** Begins the chat with the messages of another conversation; the user writes the next. */
-  private async goOn({ request, stream }: Turn): Promise<vscode.ChatResult> {
-    const { title, messages: earlier } = await source(this.server, request.prompt.trim());
+  private async goOn(turn: Turn): Promise<vscode.ChatResult> {
+    const { request, stream, shown, prompt } = turn;
+    if (shown.turns.length > 0) {
+      stream.markdown(t("/continue begins a chat, and this one has begun: write it in a new chat."));
+      const again = { command: "lithify.continueInNewChat", title: t("Continue in a New Chat") };
+      stream.button({ ...again, arguments: [prompt.trim()] });
+      return { metadata: passedOn(turn) };
+    }
+    const { title, messages: earlier } = await source(this.server, prompt.trim());
     const sessionId = await this.sessions.begin(request.model, title, earlier);
     const status = await ask(this.server, "lithify/sessionStatus", { sessionId });
     const size = [messages(status.messages), tokens(status.tokens)] as const;
@@ -178,14 +231,14 @@ class Participant {
     return { metadata: await this.sessions.ended(sessionId, []) };
   }
 
-  /** Does something to the session of a chat, which is first rewound as the chat was. */
+  /** Does something to the session of a chat, which is first made to hold what the chat shows. */
   private async inSession(turn: Turn, act: (sessionId: string) => Promise<void>): Promise<vscode.ChatResult> {
-    const session = await this.sessions.existing(turn.marks);
+    const session = await this.sessions.existing(turn.shown, turn.request.model);
     if (session === undefined) {
       turn.stream.markdown(t("This chat has no message yet. Ask something first."));
       return {};
     }
-    note(turn, session.note);
+    say(turn, session.note);
     await act(session.sessionId);
     return { metadata: await this.sessions.ended(session.sessionId, []) };
   }
@@ -200,24 +253,29 @@ class Participant {
     }
   }
 
-  private async memory({ request, stream, marks }: Turn): Promise<vscode.ChatResult> {
-    const query = request.prompt.trim();
+  private async memory(turn: Turn): Promise<vscode.ChatResult> {
+    const query = turn.prompt.trim();
     const place = { projectUri: projectUri(), limit: MOST_FOUND };
     const { records } =
       query === ""
         ? await run(this.server, "lithify.list_memory", place)
         : await run(this.server, "lithify.search_memory", { query, ...place });
-    stream.markdown(ownMarkdown(memoryAnswer(records, query)));
-    return { metadata: passedOn(marks) };
+    turn.stream.markdown(ownMarkdown(memoryAnswer(records, query)));
+    return { metadata: passedOn(turn) };
   }
 
-  private async status({ stream, marks }: Turn): Promise<vscode.ChatResult> {
+  private async status(turn: Turn): Promise<vscode.ChatResult> {
     const buffer = await ask(this.server, "lithify/bufferStatus", { projectUri: projectUri() });
-    const sessionId = marks.at(-1)?.sessionId;
+    const sessionId = turn.shown.marks.at(-1)?.sessionId;
     const chat = sessionId === undefined ? undefined : await ask(this.server, "lithify/sessionStatus", { sessionId });
-    stream.markdown(ownMarkdown(statusAnswer(buffer, chat)));
-    return { metadata: passedOn(marks) };
+    turn.stream.markdown(ownMarkdown(statusAnswer(buffer, chat)));
+    return { metadata: passedOn(turn) };
   }
+}
+
+function answerOf(heard: readonly Message[]): string | undefined {
+  const last = heard.at(-1);
+  return last?.role === "assistant" ? (last.id as string) : undefined;
 }
 
 /** How a command of a turn is run: cancelled with the turn, its progress shown in it. */
@@ -225,15 +283,15 @@ function options({ stream, token }: Turn): CommandOptions {
   return { token, onProgress: (message) => stream.progress(message) };
 }
 
-function note({ stream }: Turn, text: string | undefined): void {
+function say({ stream }: Turn, text: string | undefined): void {
   if (text !== undefined) {
     stream.markdown(`*${escaped(text)}*\n\n`);
   }
 }
 
 /** The mark of a turn that added nothing: the chat's session, so that the next turn finds it. */
-function passedOn(marks: readonly TurnMark[]): TurnMark | undefined {
-  const last = marks.at(-1);
+function passedOn({ shown }: Turn): TurnMark | undefined {
+  const last = shown.marks.at(-1);
   return last && { ...last, messageIds: [], answerId: undefined };
 }
 
@@ -242,8 +300,11 @@ function ownMarkdown(text: string): vscode.MarkdownString {
   return new vscode.MarkdownString(text, true);
 }
 
-/** Says what went wrong; the buttons stand under the answer. */
-function told(error: unknown, stream: vscode.ChatResponseStream): { errorDetails: vscode.ChatErrorDetails } {
+/** Says what went wrong, unless the user cancelled; the buttons stand under the answer. */
+function failure({ stream, token }: Turn, error: unknown): vscode.ChatResult {
+  if (token.isCancellationRequested) {
+    return {};
+  }
   const { text, steps } =
     error instanceof ServerTrouble ? { text: error.message, steps: error.steps } : failureOf(error);
   for (const step of steps) {

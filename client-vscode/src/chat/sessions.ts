@@ -9,45 +9,68 @@ import { compactionSetting, settingsInForce } from "../read-settings";
 import { ask, notify, run } from "../server/requests";
 import type { Server } from "../server/server";
 import { t } from "../text";
-import { firstHidden, isRewound, type TurnMark, toUndo } from "./turns";
+import { difference, isRewound, type ShownTurn, type TurnMark, toUndo } from "./turns";
 
 const LAST_ENDED = "lithify.lastTurnOf.";
+
+/** A chat as it is shown: its turns, and the marks that tell its session. */
+export interface Shown {
+  turns: readonly ShownTurn[];
+  marks: readonly TurnMark[];
+}
 
 /** The session of a turn; `note` tells the user of something that could not be kept. */
 export interface Resumed {
   sessionId: string;
+  title: string;
   note?: string;
 }
 
 export class ChatSessions {
+  /** The agents of the sessions that this window knows. */
+  private readonly agents = new Map<string, AgentConfig>();
+
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly server: Server,
   ) {}
 
-  /** The session of the chat with these earlier turns, made where there is none, and rewound as the chat was. */
-  async resume(marks: readonly TurnMark[], model: vscode.LanguageModelChat, title: string): Promise<Resumed> {
-    const sessionId = marks.at(-1)?.sessionId;
-    const agent = agentOf(model);
-    if (sessionId === undefined) {
-      return { sessionId: await this.open(agent, title) };
+  /** The session of a chat, made where there is none, with just the messages that the chat shows. */
+  async resume(shown: Shown, model: vscode.LanguageModelChat, title: string): Promise<Resumed> {
+    const found = await this.existing(shown, model);
+    if (found !== undefined) {
+      return found;
     }
-    const session = await this.find(sessionId);
-    if (session === undefined) {
+    if (shown.marks.length > 0) {
       const note = t("Lithify no longer has the earlier turns of this chat; the model does not see them.");
-      return { sessionId: await this.open(agent, title), note };
+      return { sessionId: await this.open(agentOf(model), title), title, note };
     }
-    if (JSON.stringify(session.agent) !== JSON.stringify(agent)) {
-      await notify(this.server, "lithify/didChangeSession", { sessionId, agent });
-    }
-    return { sessionId, note: await this.rewind(session, marks) };
+    const { missing } = difference([], shown.turns);
+    return { sessionId: await this.open(agentOf(model), title, missing.map(withId)), title };
   }
 
-  /** The session of the chat with these earlier turns, rewound as the chat was; undefined where it has none (yet). */
-  async existing(marks: readonly TurnMark[]): Promise<Resumed | undefined> {
-    const sessionId = marks.at(-1)?.sessionId;
+  /** The session of a chat, with just the messages that the chat shows; undefined where it has none (yet). */
+  async existing(shown: Shown, model: vscode.LanguageModelChat): Promise<Resumed | undefined> {
+    const sessionId = shown.marks.at(-1)?.sessionId;
     const session = sessionId === undefined ? undefined : await this.find(sessionId);
-    return session && { sessionId: session.sessionId, note: await this.rewind(session, marks) };
+    if (session === undefined) {
+      return undefined;
+    }
+    const agent = agentOf(model);
+    if (JSON.stringify(session.agent) !== JSON.stringify(agent)) {
+      await notify(this.server, "lithify/didChangeSession", { sessionId: session.sessionId, agent });
+    }
+    this.agents.set(session.sessionId, agent);
+    return { sessionId: session.sessionId, title: session.title ?? "", note: await this.rewind(session, shown) };
+  }
+
+  /** Compaction was set in another way: the chats of this window heed it from now on. */
+  async settingsChanged(): Promise<void> {
+    for (const [sessionId, before] of this.agents) {
+      const agent = { ...before, compaction: compactionSetting() };
+      this.agents.set(sessionId, agent);
+      await notify(this.server, "lithify/didChangeSession", { sessionId, agent });
+    }
   }
 
   /** Adds messages at the end of a session. */
@@ -60,6 +83,11 @@ export class ChatSessions {
   /** The messages of a session as they are now. */
   async messages(sessionId: string): Promise<Message[]> {
     return (await ask(this.server, "lithify/getSession", { sessionId })).messages;
+  }
+
+  /** A turn begins. Should the window go before it ends, a compaction made after that is known to be later. */
+  async begins(sessionId: string): Promise<void> {
+    await this.context.workspaceState.update(LAST_ENDED + sessionId, Date.now());
   }
 
   /** The mark of a turn that ends now. */
@@ -83,6 +111,7 @@ export class ChatSessions {
     }
     const record = "sessions.record" in settingsInForce() ? undefined : "all"; // no one else tells the server of its tools
     await notify(this.server, "lithify/didOpenSession", { ...opening, record });
+    this.agents.set(sessionId, agent);
     return sessionId;
   }
 
@@ -97,30 +126,40 @@ export class ChatSessions {
     }
   }
 
-  /** Takes back what came after the last turn that the chat still shows; what cannot be taken back is told. */
-  private async rewind(session: Session, marks: readonly TurnMark[]): Promise<string | undefined> {
+  /** Makes a session hold what its chat shows: no more, and no less. What cannot be taken back is told. */
+  private async rewind(session: Session, shown: Shown): Promise<string | undefined> {
     const { sessionId } = session;
-    if (!isRewound(marks, this.context.workspaceState.get(LAST_ENDED + sessionId))) {
-      return undefined;
+    const isBack = isRewound(shown.marks, this.context.workspaceState.get(LAST_ENDED + sessionId));
+    const note = isBack ? await this.undoLater(session, shown.marks) : undefined;
+    const messages = isBack ? await this.messages(sessionId) : session.messages;
+    const { hidden, missing } = difference(messages, shown.turns);
+    for (const { start, end } of hidden) {
+      const deleteCount = end - start;
+      await notify(this.server, "lithify/didSpliceMessages", { sessionId, start, deleteCount, messages: [] });
     }
-    let note: string | undefined;
-    for (const compactionId of toUndo(session.compactions, marks)) {
+    await this.append(sessionId, missing.map(withId));
+    return note;
+  }
+
+  /** Takes back the compactions that came after the last turn that the chat still shows. */
+  private async undoLater(
+    { sessionId, compactions }: Session,
+    marks: readonly TurnMark[],
+  ): Promise<string | undefined> {
+    for (const compactionId of toUndo(compactions, marks)) {
       try {
         await run(this.server, "lithify.undo_compaction", { sessionId, compactionId });
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        note = t("A summary of later turns stays in this chat, since it cannot be undone: {0}", reason);
-        break;
+        return t("A summary of later turns stays in this chat, since it cannot be undone: {0}", reason);
       }
     }
-    const messages = await this.messages(sessionId);
-    const start = firstHidden(messages, marks);
-    if (start !== undefined) {
-      const deleteCount = messages.length - start;
-      await notify(this.server, "lithify/didSpliceMessages", { sessionId, start, deleteCount, messages: [] });
-    }
-    return note;
+    return undefined;
   }
+}
+
+function withId(message: Message): Message {
+  return { ...message, id: randomUUID() };
 }
 
 /** The agent of a chat: its model and window, compacted as the settings say. */

@@ -54,7 +54,7 @@ function asModelMessages(
   if (kept.length < all.length) {
     const left = all.length - kept.length;
     stream.markdown(
-      `*${t("{0} older messages do not fit the model and are left out; /compact makes room.", left)}*\n\n`,
+      `*${t("{0} messages do not fit the model and are left out; /compact makes room, a larger model has more.", left)}*\n\n`,
     );
   }
   return kept.map(({ role, text }) => {

@@ -1,5 +1,5 @@
 // Which session of the server a chat is, and what of it the chat no longer shows: from what earlier answers left behind.
-import type { KeptCompaction, Message } from "../protocol";
+import type { KeptCompaction, Message, MessageRange } from "../protocol";
 
 /** What an answer leaves in its metadata, so that the next turn finds its session. */
 export interface TurnMark {
@@ -12,9 +12,19 @@ export interface TurnMark {
   endedAt: number;
 }
 
+/** A turn as the chat shows it: what was asked and answered, and what the answer left behind. */
+export interface ShownTurn {
+  prompt: string;
+  command?: string;
+  answer: string;
+  /** Whether it ended in an error. */
+  failed: boolean;
+  metadata: unknown;
+}
+
 /** The marks in the metadata of a chat's answers, in order; what is none of ours is passed over. */
-export function marksOf(metadata: readonly unknown[]): TurnMark[] {
-  return metadata.filter(isMark);
+export function marksOf(turns: readonly ShownTurn[]): TurnMark[] {
+  return turns.map(({ metadata }) => metadata).filter(isMark);
 }
 
 function isMark(value: unknown): value is TurnMark {
@@ -22,9 +32,9 @@ function isMark(value: unknown): value is TurnMark {
   return typeof mark?.sessionId === "string" && Array.isArray(mark.messageIds) && typeof mark.endedAt === "number";
 }
 
-/** The id of the n-th answer of a chat, counted from 1. */
-export function answerId(marks: readonly TurnMark[], number: number): string | undefined {
-  return marks.map((mark) => mark.answerId).filter((id) => id !== undefined)[number - 1];
+/** The turns of a chat that have an answer, in the order that `/compact-up-to` counts them. */
+export function answered(marks: readonly TurnMark[]): TurnMark[] {
+  return marks.filter((mark) => mark.answerId !== undefined);
 }
 
 /** When the last of these turns ended; 0 where there is none. */
@@ -49,9 +59,53 @@ export function toUndo(compactions: readonly KeptCompaction[], marks: readonly T
     .reverse();
 }
 
-/** Where a session's messages begin that its chat no longer shows, or undefined where it shows all of them. */
-export function firstHidden(messages: readonly Message[], marks: readonly TurnMark[]): number | undefined {
-  const shown = new Set(marks.flatMap((mark) => mark.messageIds));
-  const index = messages.findIndex(({ id }) => typeof id === "string" && !shown.has(id));
-  return index === -1 ? undefined : index;
+/** What has to change in a session for it to hold what its chat shows. */
+export interface Difference {
+  /** Messages that the chat does not show, the last ones first: ranges to be taken out in turn. */
+  hidden: MessageRange[];
+  /** Messages without ids that it shows and the session lacks; they belong at the end. */
+  missing: Message[];
+}
+
+/**
+ * How a session differs from its chat. A turn whose window was closed or reloaded while it was answered has left no mark:
+ * its messages are known by its prompt.
+ */
+export function difference(messages: readonly Message[], turns: readonly ShownTurn[]): Difference {
+  const marked = new Set(marksOf(turns).flatMap((mark) => mark.messageIds));
+  const broken = turns.filter(isBroken);
+  const last = new Map<ShownTurn, Message>();
+  const hidden: MessageRange[] = [];
+  let current: ShownTurn | undefined;
+  for (const [index, message] of messages.entries()) {
+    if (typeof message.id !== "string" || marked.has(message.id)) {
+      current = undefined;
+      continue;
+    }
+    if (message.role === "user") {
+      current = broken.find((turn) => !last.has(turn) && turn.prompt === message.content);
+    }
+    if (current !== undefined) {
+      last.set(current, message);
+    } else if (hidden.at(-1)?.end === index) {
+      (hidden.at(-1) as MessageRange).end += 1;
+    } else {
+      hidden.push({ start: index, end: index + 1 });
+    }
+  }
+  const newest = turns.slice(turns.findLastIndex(({ metadata }) => isMark(metadata)) + 1).filter(isBroken);
+  return { hidden: hidden.reverse(), missing: newest.flatMap((turn) => missingOf(turn, last.get(turn))) };
+}
+
+function isBroken({ metadata, command, failed }: ShownTurn): boolean {
+  return !isMark(metadata) && command === undefined && !failed;
+}
+
+/** What a session lacks of a broken turn, whose last message there is given: its prompt, or its answer as far as it came. */
+function missingOf({ prompt, answer }: ShownTurn, last: Message | undefined): Message[] {
+  const isAnswered = last?.role === "assistant" && !Array.isArray(last.tool_calls);
+  return [
+    ...(last === undefined ? [{ role: "user", content: prompt }] : []),
+    ...(isAnswered || answer.trim() === "" ? [] : [{ role: "assistant", content: answer }]),
+  ];
 }

@@ -4,12 +4,11 @@ import { failureData } from "../commands/failures";
 import { type CompactionResult, noop, saved, sentence, undone } from "../commands/results";
 import type { CompactConversation, Compacted, Draft, Preview } from "../protocol";
 import type { CommandOptions } from "../server/requests";
-import { t } from "../text";
 import { summaryText } from "./conversation";
 import { targetOf } from "./listing";
 import type { FromPage } from "./messages";
-import type { Surroundings } from "./panel";
 import type { Chosen, Drafted, PanelEvent, PanelState, PreviewShown } from "./state";
+import type { Surroundings } from "./surroundings";
 
 /** The panel, as the compaction of its open conversation sees it. */
 export interface Shell {
@@ -25,7 +24,6 @@ export interface Shell {
 export class Compaction {
   /** The compaction that Undo takes back: that of this panel, else the newest that is known. */
   newest: string | undefined;
-  private digest: string | undefined;
   private looks = 0;
   private writes = 0;
   private cancelWriting: () => void = () => undefined;
@@ -36,9 +34,10 @@ export class Compaction {
   async act(said: FromPage): Promise<void> {
     switch (said.type) {
       case "compact":
-        this.digest = undefined;
         this.shell.to({ type: "asked", upTo: said.index });
         return this.look();
+      case "typed":
+        return this.shell.to({ type: "chose", instructions: said.text }, false);
       case "instructions":
         this.shell.to({ type: "chose", instructions: said.text }, false);
         return this.look();
@@ -53,6 +52,8 @@ export class Compaction {
         return this.write(said.text);
       case "cancel":
         return this.cancelWriting();
+      case "earlier":
+        return this.shell.to({ type: "earlier" });
       case "draftText":
         return this.shell.to({ type: "edited", text: said.text }, false);
       case "accept":
@@ -66,15 +67,14 @@ export class Compaction {
     }
   }
 
-  /** The conversation is left: what is being written is cancelled. The id of the draft that was there, if one was. */
-  leave(): string | undefined {
+  /** The conversation is left: what is being written is cancelled. */
+  leave(): void {
     this.cancelWriting();
     this.writes += 1;
-    return this.draft()?.draftId;
   }
 
   /** Lets a draft go; one that is gone already is let go of. */
-  async letGo(draftId: string | undefined): Promise<void> {
+  private async letGo(draftId: string | undefined): Promise<void> {
     try {
       if (draftId !== undefined) {
         await this.shell.around.run("lithify.discard_draft", { draftId });
@@ -89,8 +89,7 @@ export class Compaction {
   /** The server was started anew, and its drafts ended with it. */
   draftLost(): void {
     if (this.draft() !== undefined) {
-      const text = t("The server was started anew, and this draft ended with it: have it written anew.");
-      this.shell.to({ type: "failed", problem: { text, steps: [] } });
+      this.shell.to({ type: "lost" });
     }
   }
 
@@ -99,7 +98,7 @@ export class Compaction {
   }
 
   /** Asks the server what the compaction that is being prepared would do. */
-  private async look(): Promise<void> {
+  async look(): Promise<void> {
     if (this.state.open?.work.kind !== "options") {
       return;
     }
@@ -122,7 +121,6 @@ export class Compaction {
     if (result.type === "noop") {
       this.shell.to({ type: "nothing", why: noop(result) });
     } else if (result.type === "preview") {
-      this.digest = result.digest ?? undefined;
       this.shell.to({ type: "previewed", preview: shownPreview(result) });
     }
   }
@@ -138,22 +136,24 @@ export class Compaction {
     }
   }
 
-  /** Has the model write a draft; another one in place of a draft that is there. */
-  private async write(instructions?: string): Promise<void> {
-    const before = this.draft();
-    this.shell.to({ type: "writing", instructions });
-    if (this.state.open?.work.kind !== "writing") {
-      return;
+  /** Has the model write a draft; another one in place of a draft that is there. `text` then stands in it, where given. */
+  private async write(instructions?: string, text?: string): Promise<void> {
+    const { work } = this.state.open ?? {};
+    if (work?.kind !== "options" && (work?.kind !== "draft" || work.applying)) {
+      return; // it is being written already
     }
+    const before = this.draft();
+    const digest = work.kind === "draft" ? work.draft.digest : work.preview?.digest;
+    this.shell.to({ type: "writing", instructions });
     this.writes += 1;
     const mine = this.writes;
     const cancellation = this.shell.around.newCancellation();
     this.cancelWriting = () => cancellation.cancel();
     const onProgress = (doing: string) => mine === this.writes && this.shell.to({ type: "progress", doing });
     try {
-      const argument = { ...this.argument(), digest: this.digest, draft: true };
+      const argument = { ...this.argument(), digest, draft: true };
       const result = await this.compact(argument, { token: cancellation.token, onProgress });
-      await (mine === this.writes ? this.written(result, before) : this.letGo(draftOf(result)));
+      await (mine === this.writes ? this.written(result, before, { digest, text }) : this.letGo(draftOf(result)));
     } catch (error) {
       if (mine === this.writes) {
         this.notWritten(error);
@@ -161,11 +161,15 @@ export class Compaction {
     }
   }
 
-  private async written(result: CompactionResult, before: Drafted | undefined): Promise<void> {
+  private async written(
+    result: CompactionResult,
+    before: Drafted | undefined,
+    { digest, text }: { digest?: string; text?: string },
+  ): Promise<void> {
     if (result.type === "noop") {
       this.shell.to({ type: "nothing", why: noop(result) });
     } else if (result.type === "draft") {
-      this.shell.to({ type: "drafted", draft: drafted(result) });
+      this.shell.to({ type: "drafted", draft: drafted(result, digest, text) });
       await this.letGo(before?.draftId);
     }
   }
@@ -178,17 +182,38 @@ export class Compaction {
   }
 
   private async accept(text: string): Promise<void> {
-    const draft = this.draft();
-    if (draft === undefined) {
+    const { work } = this.state.open ?? {};
+    if (work?.kind !== "draft" || work.applying) {
       return;
     }
     this.shell.to({ type: "edited", text }, false);
+    if (work.draft.lost) {
+      await this.write(undefined, text);
+    }
+    const draft = this.draft();
+    if (draft === undefined || draft.lost) {
+      return; // cancelled, or it failed, which is told
+    }
     this.shell.to({ type: "applying" });
-    const argument = { draftId: draft.draftId, summaryText: text };
-    const result = (await this.shell.around.run("lithify.apply_compaction", argument)) as Compacted;
+    const result = await this.apply(draft.draftId, text);
+    if (result === undefined) {
+      return this.draftLost();
+    }
     this.shell.to({ type: "compacted", told: saved(result), warnings: warningsOf(result) });
     await this.shell.readAgain();
     this.newest = result.compactionId;
+  }
+
+  /** Writes a text in the place of what a draft summarises; undefined where the server has no such draft any more. */
+  private async apply(draftId: string, summaryText: string): Promise<Compacted | undefined> {
+    try {
+      return (await this.shell.around.run("lithify.apply_compaction", { draftId, summaryText })) as Compacted;
+    } catch (error) {
+      if (failureData(error)?.type === "unknown_draft") {
+        return undefined;
+      }
+      throw error;
+    }
   }
 
   private async discard(): Promise<void> {
@@ -236,18 +261,19 @@ export class Compaction {
 
 type Argument = CompactConversation & { index?: number };
 
-function shownPreview({ range, requests, stats, request, promptSource }: Preview): PreviewShown {
-  return { range, requests, stats, model: request.model ?? undefined, promptSource };
+function shownPreview({ range, requests, stats, request, promptSource, digest }: Preview): PreviewShown {
+  return { range, requests, stats, model: request.model ?? undefined, promptSource, digest: digest ?? undefined };
 }
 
 function draftOf(result: CompactionResult): string | undefined {
   return result.type === "draft" ? result.draftId : undefined;
 }
 
-function drafted(result: Draft): Drafted {
+function drafted(result: Draft, digest: string | undefined, text: string | undefined): Drafted {
   const { draftId, range, stats } = result;
   const by = modelName(result.provider, result.model);
-  return { draftId, text: summaryText(result.summary), range, stats, by, warnings: warningsOf(result) };
+  const written = summaryText(result.summary);
+  return { draftId, text: text ?? written, written, digest, range, stats, by, warnings: warningsOf(result) };
 }
 
 function warningsOf({ warnings }: Pick<Draft, "warnings">): string[] {

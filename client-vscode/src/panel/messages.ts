@@ -24,6 +24,7 @@ const PLAIN = [
   "chooseModel",
   "showRequest",
   "write",
+  "earlier",
   "cancel",
   "discard",
   "dismiss",
@@ -38,7 +39,7 @@ const PLAIN = [
 export type PlainAct = (typeof PLAIN)[number];
 
 /** Acts with a text that the user wrote. */
-const WITH_TEXT = ["instructions", "draftText", "accept", "again", "open"] as const;
+const WITH_TEXT = ["typed", "instructions", "draftText", "accept", "again", "open"] as const;
 
 /** Acts on a message, by its index. */
 const WITH_INDEX = ["wholeText", "step"] as const;

@@ -1,41 +1,21 @@
 // The sessions panel behind its page: what the page asks is done with the server, and what comes of it becomes its state.
 import { failureOf } from "../commands/failures";
 import { sentence } from "../commands/results";
-import type { Ask, CommandOptions, Run } from "../server/requests";
 import { type NextStep, ServerTrouble } from "../server/trouble";
 import { asMarkdown, markdownName } from "./as-markdown";
 import { Compaction } from "./compaction";
 import { type Conversation, ofAgentSession, ofSession, summaryOf } from "./conversation";
 import { keyOf, listedAgent, listedChat, type Target, targetOf } from "./listing";
-import type { FromPage, ToPage } from "./messages";
+import type { FromPage } from "./messages";
 import { shownRow } from "./messages";
 import { type PanelEvent, type PanelState, type Problem, reduce, START } from "./state";
+import type { Surroundings } from "./surroundings";
+import { keptOf } from "./work";
 
 /** How many chats, and how many sessions of agents, are listed at first, and how many more at a time. */
 const PAGE = 100;
 /** The server lists no more than these of either. */
 const MOST_LISTED = 1_000;
-
-/** What the panel needs of the server and of VS Code. */
-export interface Surroundings {
-  ask: Ask;
-  run: Run;
-  /** What one run is cancelled with. */
-  newCancellation(): { token: NonNullable<CommandOptions["token"]>; cancel(): void };
-  project(): string | undefined;
-  compactionEnabled(): boolean;
-  trusted(): boolean;
-  words(): Record<string, string>;
-  post(message: ToPage): void;
-  /** Asks for a model; undefined where the user gave up, null for the usual one. */
-  chooseModel(current: string | undefined): Promise<string | null | undefined>;
-  copy(text: string): Promise<void>;
-  save(name: string, text: string): Promise<void>;
-  openFile(uri: string): Promise<void>;
-  runInTerminal(name: string, command: string): void;
-  newChat(key: string, title: string): Promise<void>;
-  doStep(step: NextStep): Promise<void>;
-}
 
 export class Panel {
   private state: PanelState = START;
@@ -107,6 +87,7 @@ export class Panel {
   async restarted(): Promise<void> {
     this.compaction.draftLost();
     await this.settingsChanged();
+    await this.compaction.look();
   }
 
   /** Compaction was switched on or off, or the workspace is trusted now. */
@@ -134,7 +115,7 @@ export class Panel {
       case "open":
         return this.open(said.text);
       case "close":
-        await this.leave();
+        this.leave();
         return this.refresh();
       case "reload":
         return this.read();
@@ -165,12 +146,15 @@ export class Panel {
   private async list(): Promise<Pick<PanelState, "items" | "more">> {
     const place = { projectUri: this.around.project(), limit: this.listed };
     const trusted = this.around.trusted();
+    const kept = this.around.kept();
     const [chats, agents] = await Promise.all([
       this.around.ask("lithify/listSessions", place),
       this.around.ask("lithify/listAgentSessions", place),
     ]);
     return {
-      items: [...chats.sessions.map(listedChat), ...agents.sessions.map((one) => listedAgent(one, trusted))],
+      items: [...chats.sessions.map(listedChat), ...agents.sessions.map((one) => listedAgent(one, trusted))].map(
+        (one) => (kept[one.key]?.draft === undefined ? one : { ...one, drafted: true }),
+      ),
       more: place.limit < MOST_LISTED && (chats.cursor != null || agents.more === true),
     };
   }
@@ -178,17 +162,17 @@ export class Panel {
   private async open(key: string): Promise<void> {
     const item = this.state.items.find((one) => one.key === key);
     if (item !== undefined) {
-      await this.leave();
-      this.to({ type: "opening", item });
+      this.leave();
+      this.to({ type: "opening", item, kept: this.around.kept()[key] });
       await this.read();
+      await this.compaction.look();
     }
   }
 
-  private async leave(): Promise<void> {
-    const draft = this.compaction.leave();
+  private leave(): void {
+    this.compaction.leave();
     this.conversation = undefined;
     this.to({ type: "closed" });
-    await this.compaction.letGo(draft);
   }
 
   /** Reads the open conversation anew. */
@@ -288,8 +272,23 @@ export class Panel {
   /** The next state; the page is told, unless it knows already. */
   private to(event: PanelEvent, tell = true): void {
     this.state = reduce(this.state, event);
+    if (event.type !== "read") {
+      this.keep();
+    }
     if (tell) {
       this.around.post({ type: "state", state: this.state });
+    }
+  }
+
+  /** Keeps what the user has made in the open conversation. */
+  private keep(): void {
+    const { open } = this.state;
+    if (open !== undefined) {
+      const { [open.item.key]: before, ...others } = this.around.kept();
+      const now = keptOf(open.work);
+      if (JSON.stringify(before) !== JSON.stringify(now)) {
+        this.around.keep(now === undefined ? others : { ...others, [open.item.key]: now });
+      }
     }
   }
 }

@@ -12,9 +12,11 @@ import { t } from "../text";
 import { chooseModelFor } from "./choose-model";
 import { readFromPage, type ToPage } from "./messages";
 import { pageHtml } from "./page";
-import { Panel, type Surroundings } from "./panel";
+import { Panel } from "./panel";
+import type { Surroundings } from "./surroundings";
 
 const VIEW = "lithify.sessions";
+const KEPT = "lithify.keptCompactions";
 
 /** Where in the page a context menu was opened. */
 interface Place {
@@ -29,7 +31,7 @@ export function registerSessions(
   newChat: Surroundings["newChat"],
 ): vscode.Disposable[] {
   const pages = new Pages(context.extensionUri);
-  const panel = new Panel(surroundings(server, (message) => pages.post(message), newChat));
+  const panel = new Panel(surroundings(context, server, (message) => pages.post(message), newChat));
   pages.hear = (said) => server.inBackground(panel.hear(said));
   const command = (name: string, act: (place?: Place) => Promise<unknown>) =>
     vscode.commands.registerCommand(name, (place) => act(place).catch((error) => tellFailure(error)));
@@ -99,8 +101,17 @@ class Pages implements vscode.WebviewViewProvider {
   }
 }
 
-function surroundings(server: Server, post: (message: ToPage) => void, newChat: Surroundings["newChat"]): Surroundings {
+function surroundings(
+  { workspaceState }: vscode.ExtensionContext,
+  server: Server,
+  post: (message: ToPage) => void,
+  newChat: Surroundings["newChat"],
+): Surroundings {
   return {
+    kept: () => workspaceState.get(KEPT, {}),
+    keep: (all) => {
+      workspaceState.update(KEPT, all);
+    },
     ask: (method, params) => ask(server, method, params),
     run: (command, argument, options) => run(server, command, argument, options),
     newCancellation: () => new vscode.CancellationTokenSource(),

@@ -1,6 +1,6 @@
 // What the sessions panel shows at a time, and how each event changes that. Messages travel apart from it: they are large.
 import type { CompactionStats, MessageRange } from "../protocol";
-import { ofWork } from "./work";
+import { ofWork, resumed } from "./work";
 
 /** Something that went wrong, in a sentence; `steps` are the titles of what can be done next. */
 export interface Problem {
@@ -22,6 +22,8 @@ export interface Listed {
   resumeCommand?: string;
   /** Whether it is a file that the editor can open. */
   file: boolean;
+  /** Whether a draft of a summary was left in it. */
+  drafted?: boolean;
 }
 
 /** What a compaction would do. */
@@ -31,6 +33,7 @@ export interface PreviewShown {
   stats: CompactionStats;
   model?: string;
   promptSource?: string;
+  digest?: string;
 }
 
 /** What the user chose for a compaction; `upTo` is a message's index, absent where all but the tail is compacted. */
@@ -49,6 +52,13 @@ export interface Fold {
 export interface Drafted {
   draftId: string;
   text: string;
+  /** The text as the model wrote it. */
+  written: string;
+  /** The user's own text before this one was written anew. */
+  earlier?: string;
+  /** Whether the server has it no more: the model has to write once more before the text can be accepted. */
+  lost?: boolean;
+  digest?: string;
   range: MessageRange;
   stats: CompactionStats;
   by: string;
@@ -62,6 +72,12 @@ export type Work =
   | ({ kind: "writing"; doing: string; before?: Drafted; preview?: PreviewShown } & Chosen)
   | ({ kind: "draft"; draft: Drafted; applying: boolean; problem?: Problem } & Chosen)
   | { kind: "done"; told: string; warnings: string[]; problem?: Problem };
+
+/** What the user left in a conversation, to go on with when it is opened again: a draft, or only what was chosen. */
+export interface Kept {
+  chosen: Chosen;
+  draft?: Drafted;
+}
 
 /** The conversation that is open. `version` changes with its messages. */
 export interface Opened {
@@ -104,7 +120,7 @@ export type PanelEvent =
   | { type: "listing" }
   | { type: "listed"; items: Listed[]; more: boolean }
   | { type: "listFailed"; problem: Problem }
-  | { type: "opening"; item: Listed }
+  | { type: "opening"; item: Listed; kept?: Kept }
   | { type: "reading" }
   | ({ type: "read" } & ReadConversation)
   | { type: "readFailed"; problem: Problem }
@@ -118,6 +134,8 @@ export type PanelEvent =
   | { type: "progress"; doing: string }
   | { type: "drafted"; draft: Drafted }
   | { type: "edited"; text: string }
+  | { type: "lost" }
+  | { type: "earlier" }
   | { type: "applying" }
   | { type: "compacted"; told: string; warnings: string[] }
   | { type: "undone"; told: string }
@@ -144,7 +162,7 @@ export function reduce(state: PanelState, event: PanelEvent): PanelState {
     case "listFailed":
       return { ...state, listing: false, problem: event.problem };
     case "opening":
-      return { ...state, open: opened(event.item) };
+      return { ...state, open: opened(event.item, event.kept) };
     case "closed":
       return { ...state, open: undefined };
     default:
@@ -159,10 +177,10 @@ function withoutOpen(state: PanelState, event: OpenEvent): PanelState {
   return event.type === "failed" ? { ...state, problem: event.problem } : state;
 }
 
-function opened(item: Listed): Opened {
+function opened(item: Listed, kept: Kept | undefined): Opened {
   const { messages, tokens } = item;
   const unknown = { compactable: false, undoable: false, summarised: false, folds: [] };
-  return { item, version: 0, reading: true, messages, tokens, ...unknown, work: { kind: "none" } };
+  return { item, version: 0, reading: true, messages, tokens, ...unknown, work: resumed(kept) };
 }
 
 /** The open conversation with what the list tells of it by now. */

@@ -1,5 +1,5 @@
 // How each event changes where a compaction in the sessions panel stands.
-import type { Chosen, OpenEvent, Opened, Problem, Work } from "./state";
+import type { Chosen, Drafted, Kept, OpenEvent, Opened, Problem, Work } from "./state";
 
 type WorkEvent = Exclude<OpenEvent, { type: "reading" | "read" | "readFailed" | "undone" }>;
 
@@ -27,6 +27,25 @@ export function ofWork({ work, compactable }: Opened, event: WorkEvent): Work {
     default:
       return event.type === "failed" ? { kind: "done", told: "", warnings: [], problem: event.problem } : work;
   }
+}
+
+/** What is kept of a compaction when its conversation is left; undefined where the user has made nothing yet. */
+export function keptOf(work: Work): Kept | undefined {
+  const chosen = work.kind === "none" || work.kind === "done" ? undefined : choice(work);
+  const draft = work.kind === "draft" ? work.draft : work.kind === "writing" ? work.before : undefined;
+  const isMade = draft !== undefined || chosen?.instructions.trim();
+  return chosen !== undefined && isMade ? { chosen, ...(draft && { draft }) } : undefined;
+}
+
+/** Where a compaction stands when its conversation is opened again. */
+export function resumed(kept: Kept | undefined): Work {
+  if (kept === undefined) {
+    return { kind: "none" };
+  }
+  const { chosen, draft } = kept;
+  return draft === undefined
+    ? { kind: "options", looking: true, ...chosen }
+    : { kind: "draft", draft, applying: false, ...chosen };
 }
 
 function ofOptions(work: Work & { kind: "options" }, event: WorkEvent): Work {
@@ -60,7 +79,7 @@ function ofWriting(work: Work & { kind: "writing" }, event: WorkEvent): Work {
     case "progress":
       return { ...work, doing: event.doing };
     case "drafted":
-      return { kind: "draft", draft: event.draft, applying: false, ...choice(work) };
+      return { kind: "draft", draft: withEarlier(event.draft, work.before), applying: false, ...choice(work) };
     case "nothing":
       return back({ text: event.why, steps: [] });
     case "failed":
@@ -78,6 +97,10 @@ function ofDraft(work: Work & { kind: "draft" }, event: WorkEvent): Work {
       return { ...work, ...chosen(work, event) };
     case "edited":
       return { ...work, draft: { ...work.draft, text: event.text } };
+    case "lost":
+      return { ...work, applying: false, problem: undefined, draft: { ...work.draft, lost: true } };
+    case "earlier":
+      return { ...work, draft: swapped(work.draft) };
     case "writing":
       return { kind: "writing", doing: "", before: work.draft, ...choice(work), ...chosen(work, event) };
     case "applying":
@@ -91,6 +114,17 @@ function ofDraft(work: Work & { kind: "draft" }, event: WorkEvent): Work {
     default:
       return work;
   }
+}
+
+/** A new draft, with the text that the user had made of the one before where that is another. */
+function withEarlier(draft: Drafted, before: Drafted | undefined): Drafted {
+  const own = before === undefined || before.text === before.written ? before?.earlier : before.text;
+  return own === undefined || own === draft.text ? draft : { ...draft, earlier: own };
+}
+
+/** The user's earlier text in place of the one that stands there, which becomes the earlier one. */
+function swapped(draft: Drafted): Drafted {
+  return draft.earlier === undefined ? draft : { ...draft, text: draft.earlier, earlier: draft.text };
 }
 
 function choice({ upTo, instructions, model }: Chosen): Chosen {

@@ -20,18 +20,18 @@ export class CompactionCard {
     const { work } = open;
     this.element.hidden = work.kind === "none";
     this.againIsOpen &&= work.kind === "draft";
-    const now = JSON.stringify([work, open.undoable, open.summarised, open.compactable]);
+    const now = JSON.stringify([withoutTyped(work), open.undoable, open.summarised, open.compactable]);
     if (now === this.shown) {
       return;
     }
     const before = this.shown === "" ? undefined : ((JSON.parse(this.shown) as [Work])[0] as Work);
     this.shown = now;
     const written = this.element.querySelector("textarea")?.value;
-    const at = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.name : undefined;
-    const hadFocus = this.element.contains(document.activeElement);
+    const at = focused(this.element);
+    const scrolled = this.element.querySelector("textarea")?.scrollTop ?? 0;
     fill(this.element, ...this.content(open));
     this.keepWritten(before, work, written);
-    this.focus(before, work, hadFocus ? at : undefined);
+    this.focus(before, work, at, scrolled);
   }
 
   private content(open: Opened): (Node | undefined)[] {
@@ -59,6 +59,7 @@ export class CompactionCard {
       this.instructions(work.instructions, (text) => this.tell({ type: "instructions", text })),
       this.model(work.model),
       work.noop === undefined ? undefined : el("p", { class: "hint" }, work.noop),
+      work.preview && widened(work.preview, work.upTo),
       work.preview && growing(work.preview),
       work.preview === undefined ? hint(work.looking ? t("Looking…") : undefined) : previewed(work.preview),
       work.problem && problemElement(work.problem, this.tell),
@@ -86,7 +87,7 @@ export class CompactionCard {
   }
 
   private draft({ draft, applying, problem, instructions, model }: Of<"draft">): (Node | undefined)[] {
-    const text = el("textarea", { class: "draft", rows: "12", "aria-label": t("Summary"), "data-name": "draft" });
+    const text = el("textarea", { class: "draft", rows: "11", "aria-label": t("Summary"), "data-name": "draft" });
     text.value = draft.text;
     const accept = button(t("Accept"), () => this.tell({ type: "accept", text: text.value }), "primary", {
       "data-name": "accept",
@@ -98,9 +99,13 @@ export class CompactionCard {
       allow();
       this.tell({ type: "draftText", text: text.value });
     });
+    text.readOnly = applying;
     allow();
     const again = el("details", { class: "again", open: this.againIsOpen }, el("summary", {}, t("Write it anew")));
     again.addEventListener("toggle", () => {
+      if (again.open && !this.againIsOpen) {
+        again.scrollIntoView({ block: "nearest" });
+      }
       this.againIsOpen = again.open;
     });
     again.append(
@@ -116,15 +121,22 @@ export class CompactionCard {
       el("p", { class: "hint" }, drafted(draft)),
       text,
       ...draft.warnings.map((one) => el("p", { class: "warning" }, one)),
+      draft.lost ? el("p", { class: "warning" }, lost()) : undefined,
       problem && problemElement(problem, this.tell),
       el(
         "div",
         { class: "buttons" },
         accept,
         button(t("Discard"), () => this.tell({ type: "discard" }), "secondary", { "data-name": "discard" }),
+        draft.earlier === undefined ? undefined : this.earlier(),
       ),
       again,
     ];
+  }
+
+  private earlier(): HTMLElement {
+    const title = t("Change with Earlier Text");
+    return button(title, () => this.tell({ type: "earlier" }), "link", { "data-name": "earlier" });
   }
 
   private done({ told, warnings, problem }: Of<"done">, open: Opened): (Node | undefined)[] {
@@ -152,6 +164,7 @@ export class CompactionCard {
     const placeholder = t("keep the names of the failing tests");
     const box = el("textarea", { rows: "2", placeholder, "data-name": "instructions" });
     box.value = value;
+    box.addEventListener("input", () => this.tell({ type: "typed", text: box.value }));
     box.addEventListener("change", () => changed(box.value));
     return el("label", {}, t("What should the summary heed?"), box);
   }
@@ -162,20 +175,75 @@ export class CompactionCard {
     return el("div", { class: "line" }, el("span", {}, t("Model:")), choose);
   }
 
-  /** What stood in the box and was not told yet stays. */
+  /** What stands in the box and was not told yet stays, unless another text was asked for. */
   private keepWritten(before: Work | undefined, work: Work, written: string | undefined): void {
     const box = this.element.querySelector("textarea");
-    if (box !== null && written !== undefined && before?.kind === work.kind && work.kind === "options") {
+    const isSame =
+      (before?.kind === "options" && work.kind === "options") ||
+      (before?.kind === "draft" &&
+        work.kind === "draft" &&
+        before.draft.draftId === work.draft.draftId &&
+        before.draft.earlier === work.draft.earlier);
+    if (box !== null && written !== undefined && isSame) {
       box.value = written;
     }
   }
 
-  private focus(before: Work | undefined, work: Work, name: string | undefined): void {
+  private focus(before: Work | undefined, work: Work, at: Place | undefined, scrolled: number): void {
+    const box = this.element.querySelector("textarea");
     if (before?.kind !== work.kind && work.kind !== "none") {
+      box?.setSelectionRange(0, 0); // what the model wrote is read from its beginning
       this.element.querySelector<HTMLElement>("textarea, button:not([disabled])")?.focus();
-    } else if (name !== undefined) {
-      this.element.querySelector<HTMLElement>(`[data-name="${name}"]`)?.focus();
+      this.element.scrollIntoView({ block: "nearest" });
+    } else if (at !== undefined) {
+      const element = this.element.querySelector<HTMLElement>(`[data-name="${at.name}"]`);
+      element?.focus();
+      if (element instanceof HTMLTextAreaElement) {
+        element.setSelectionRange(at.start, at.end);
+      }
     }
+    if (box !== null) {
+      box.scrollTop = before?.kind === work.kind ? scrolled : 0;
+    }
+  }
+}
+
+/** What has the focus, by its name, and what is selected in it where it is a box. */
+interface Place {
+  name: string;
+  start: number;
+  end: number;
+}
+
+function focused(within: Element): Place | undefined {
+  const at = document.activeElement;
+  if (!(at instanceof HTMLElement) || at.dataset.name === undefined || !within.contains(at)) {
+    return undefined;
+  }
+  const [start, end] = at instanceof HTMLTextAreaElement ? [at.selectionStart, at.selectionEnd] : [0, 0];
+  return { name: at.dataset.name, start, end };
+}
+
+/** Why more is summarised than the message that was chosen, where it is. */
+function widened({ range }: PreviewShown, upTo: number | undefined): HTMLElement | undefined {
+  return upTo === undefined || range.end <= upTo + 1
+    ? undefined
+    : el("p", { class: "hint" }, t("Uses of tools stay with their results, so it ends at message {0}.", range.end));
+}
+
+function lost(): string {
+  return t("The server no longer has this draft. Accept has the model write once more, and then your text is taken.");
+}
+
+/** A compaction's state without what the user types into it, which the page knows first. */
+function withoutTyped(work: Work): Work {
+  switch (work.kind) {
+    case "options":
+      return { ...work, instructions: "" };
+    case "draft":
+      return { ...work, draft: { ...work.draft, text: "" } };
+    default:
+      return work;
   }
 }
 
@@ -195,16 +263,28 @@ function previewed({ range, requests, stats, model, promptSource }: PreviewShown
     rows.push([t("Asked for"), model]);
   }
   if (promptSource !== undefined) {
-    rows.push([t("Prompt"), promptSource]);
+    rows.push([t("Prompt"), promptName(promptSource)]);
   }
   return el("dl", {}, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+/** A prompt's source in words; one of an agent goes by its own name. */
+function promptName(source: string): string {
+  switch (source) {
+    case "lithify":
+      return t("Lithify's own");
+    case "override":
+      return t("the agent's or the settings'");
+    default:
+      return source;
+  }
 }
 
 /** A warning where a summary would hardly be shorter than what it replaces. */
 function growing({ stats }: PreviewShown): HTMLElement | undefined {
   return stats.tokensAfter < stats.tokensBefore
     ? undefined
-    : el("p", { class: "warning" }, t("There is so little to summarise that nothing would be saved."));
+    : el("p", { class: "warning" }, t("It does not pay yet: a summary would be no shorter than the messages."));
 }
 
 function drafted({ range, stats, by }: Drafted): string {

@@ -26,6 +26,7 @@ export class ConversationPage {
   private leaving = NOTHING;
   private current = 0;
   private showsMore = false;
+  private fromTop = false;
 
   constructor(
     private readonly tell: Tell,
@@ -42,6 +43,7 @@ export class ConversationPage {
   show(open: Opened): void {
     const other = this.open?.item.key !== open.item.key;
     const offer = other || this.open?.compactable !== open.compactable;
+    this.fromTop ||= this.open?.work.kind === "draft" && open.work.kind === "done";
     this.open = open;
     if (other) {
       this.rows = [];
@@ -62,6 +64,12 @@ export class ConversationPage {
     this.rows = rows;
     this.current = Math.min(this.current, Math.max(0, rows.length - 1));
     this.redraw();
+    if (this.fromTop) {
+      this.fromTop = false;
+      this.current = 0; // the summary stands there
+      this.scroller.scrollTop = 0;
+      this.rove();
+    }
   }
 
   /** The whole text of a message that was cut. */

@@ -26,7 +26,11 @@ export function button(
   attributes: Attributes = {},
 ): HTMLButtonElement {
   const made = el("button", { type: "button", class: look, ...attributes }, text);
-  made.addEventListener("click", act);
+  made.addEventListener("click", ({ detail }) => {
+    if (detail < 2) {
+      act(); // the second click of a double click was meant for what stood here before
+    }
+  });
   return made;
 }
 

@@ -63,9 +63,9 @@ export class SessionList {
   }
 
   private option(item: Listed): HTMLElement {
-    const { key, agent, title, live, readOnly, updatedAt } = item;
+    const { key, agent, title, live, readOnly, updatedAt, drafted } = item;
     const size = `${messages(item.messages)} · ${t("{0} tokens", shortTokens(item.tokens))}`;
-    const facts = [agent, size, ago(updatedAt, Date.now())].filter((one) => one !== undefined).join(" · ");
+    const facts = [ago(updatedAt, Date.now()), agent, size].filter((one) => one !== undefined).join(" · ");
     const option = el(
       "div",
       { role: "option", class: "session", tabindex: "-1", "aria-selected": "false", "data-key": key, title: readOnly },
@@ -74,6 +74,7 @@ export class SessionList {
         "span",
         { class: "badges" },
         live === true ? el("span", { class: "badge live" }, t("open in its agent")) : undefined,
+        drafted === true ? el("span", { class: "badge" }, t("draft")) : undefined,
         readOnly === undefined ? undefined : el("span", { class: "badge" }, t("read-only")),
       ),
       el("span", { class: "facts" }, facts),

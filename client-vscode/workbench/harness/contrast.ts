@@ -27,14 +27,23 @@ export function faintTexts(body: Element): string[] {
           .join(",")})`,
     );
   };
+  /** A color as it is seen: mixed with what is behind it, as far as it or an element around it is transparent. */
+  const seen = (element: Element, color: string): string => {
+    let share = parts(color)[3] ?? 1;
+    for (let one: Element | null = element; one !== null; one = one.parentElement) {
+      share *= Number(getComputedStyle(one).opacity);
+    }
+    const back = parts(behind(element));
+    const mixed = parts(color).map((one, index) => share * (one as number) + (1 - share) * (back[index] as number));
+    return `rgb(${mixed.slice(0, 3).join(",")})`;
+  };
   const faint: string[] = [];
   for (const element of body.querySelectorAll("*")) {
     const text = [...element.childNodes].find((one) => one.nodeType === 3 && one.textContent?.trim());
-    if (text !== undefined && !element.closest(":disabled, .leaving") && element.getClientRects().length > 0) {
-      const [a, b] = [light(getComputedStyle(element).color), light(behind(element))].sort((x, y) => y - x) as [
-        number,
-        number,
-      ];
+    if (text !== undefined && !element.closest(":disabled") && element.getClientRects().length > 0) {
+      const [a, b] = [light(seen(element, getComputedStyle(element).color)), light(behind(element))].sort(
+        (x, y) => y - x,
+      ) as [number, number];
       if ((a + 0.05) / (b + 0.05) < 4.5) {
         faint.push(`${text.textContent} ${getComputedStyle(element).color} on ${behind(element)}`);
       }

@@ -1,6 +1,6 @@
 // A VS Code with a sample project and models whose answers are scripted, as the tests of one file share it.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -64,6 +64,12 @@ export class Running {
   shutGate(): () => void {
     writeFileSync(this.gate, "");
     return () => rmSync(this.gate);
+  }
+
+  /** What came of the requests at the gate, in order: each waits, and may be cancelled. */
+  atGate(): string[] {
+    const log = `${this.gate}.log`;
+    return existsSync(log) ? readFileSync(log, "utf8").split("\n").filter(Boolean) : [];
   }
 
   /** The process of its one server, known by its environment. */

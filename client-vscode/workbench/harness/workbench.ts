@@ -151,6 +151,24 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
   }
 
+  /** Changes a text that was sent to the chat, and sends it again. */
+  async edit(text: string, into: string): Promise<void> {
+    await this.page.locator(".interactive-request").filter({ hasText: text }).click();
+    await this.page.locator(".interactive-request.editing .monaco-editor.focused").waitFor();
+    await this.page.keyboard.press("Control+A");
+    await this.page.keyboard.type(into, { delay: 5 });
+    await this.page.keyboard.press("Enter"); // Escape would give up the change
+  }
+
+  /** Reloads the window, and waits until the extension has started again. */
+  async reload(): Promise<void> {
+    const loaded = this.page.waitForEvent("load");
+    await this.palette("Developer: Reload Window");
+    await this.page.keyboard.press("Enter");
+    await loaded;
+    await this.statusItem(/Lithify/).waitFor();
+  }
+
   /** The newest answer of the chat. */
   get answer(): Locator {
     return this.page.locator(".interactive-response").last();
