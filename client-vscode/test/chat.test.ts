@@ -223,9 +223,11 @@ describe("the answers of @lithify", () => {
   });
 
   test("it says who wrote the summary, and what is to be known of it", () => {
-    const warnings = [{ code: "cut_off", message: "the model *stopped*" }];
+    const known = { code: "prompt_fallback", message: "Lithify's own prompt was used" };
+    const warnings = [{ code: "cut_off", message: "the model *stopped*" }, known];
     const answer = compactionAnswer(compacted({ model: "gpt-5", warnings }));
     expect(answer).toContain("Written by gpt\\-5.\n\n$(warning) The model \\*stopped\\*\\.");
+    expect(answer).not.toContain("prompt");
   });
 
   test("it says so where it did not pay", () => {

@@ -1,6 +1,6 @@
 // What @lithify says to its commands, as Markdown. Foreign text in it is escaped.
 import { grouped, kilobytes, modelName, percent, records, tokens } from "../amounts";
-import { noop, saved, sentence } from "../commands/results";
+import { noop, saved, toldWarnings } from "../commands/results";
 import { escaped } from "../markdown";
 import { typeName } from "../memory/record-text";
 import type { BufferStatus, Compacted, MemoryRecord, Noop, SessionStatus } from "../protocol";
@@ -20,7 +20,7 @@ export function compactionAnswer(result: Compacted | Noop): string {
     `| ${t("tokens")} | ${grouped(stats.tokensBefore)} | ${grouped(stats.tokensAfter)} |`,
   ].join("\n");
   const by = t("Written by {0}.", escaped(modelName(result.provider, result.model)));
-  const warnings = result.warnings.map((one) => `$(warning) ${escaped(sentence(one.message))}`);
+  const warnings = toldWarnings(result).map((one) => `$(warning) ${escaped(one)}`);
   const grown = stats.tokensAfter < stats.tokensBefore ? [] : [`$(warning) ${doesNotPay()}`];
   return [saved(result), ...grown, table, by, ...warnings].join("\n\n");
 }

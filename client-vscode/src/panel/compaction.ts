@@ -1,7 +1,7 @@
 // A compaction in the sessions panel: from its preview over the draft to its undoing, as the page asks for each step.
 import { modelName } from "../amounts";
 import { failureData } from "../commands/failures";
-import { type CompactionResult, noop, saved, sentence, undone } from "../commands/results";
+import { type CompactionResult, noop, saved, toldWarnings, undone } from "../commands/results";
 import type { CompactConversation, Compacted, Draft, Preview } from "../protocol";
 import type { CommandOptions } from "../server/requests";
 import { summaryText } from "./conversation";
@@ -199,7 +199,7 @@ export class Compaction {
     if (result === undefined) {
       return this.draftLost();
     }
-    this.shell.to({ type: "compacted", told: saved(result), warnings: warningsOf(result) });
+    this.shell.to({ type: "compacted", told: saved(result), warnings: toldWarnings(result) });
     await this.shell.readAgain();
     this.newest = result.compactionId;
   }
@@ -273,9 +273,5 @@ function drafted(result: Draft, digest: string | undefined, text: string | undef
   const { draftId, range, stats } = result;
   const by = modelName(result.provider, result.model);
   const written = summaryText(result.summary);
-  return { draftId, text: text ?? written, written, digest, range, stats, by, warnings: warningsOf(result) };
-}
-
-function warningsOf({ warnings }: Pick<Draft, "warnings">): string[] {
-  return warnings.map((one) => sentence(one.message));
+  return { draftId, text: text ?? written, written, digest, range, stats, by, warnings: toldWarnings(result) };
 }
