@@ -17,6 +17,8 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -235,6 +237,8 @@ def _run(arguments: list[str], environment: dict[str, str], folder: str, pipes: 
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # looked up anew, in this environment
+    time.tzset()
     sys.argv = [MAIN, *arguments]
     sys.orig_argv = [sys.executable, "-m", "lithify", *arguments]
     return main()
