@@ -114,7 +114,6 @@ def _prepare() -> None:
     """Before there is an event loop: JSON may be nested deeply, and what was imported stays. Looking whether it may go
     would stop the loop for some 50 ms at each full collection."""
     gc.freeze()
-    gc.enable()
     sys.setrecursionlimit(NESTING)
     sys.setswitchinterval(SWITCH_SECONDS)
     threading.stack_size(STACK_BYTES)
