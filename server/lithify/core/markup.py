@@ -5,11 +5,9 @@ Any case, attribute order and quotes, CDATA, code fences and prose around are ta
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html.entities import html5
 
 _TAG_REST = r"""((?=[\s/>])(?:(?:[^<>"']+|"[^"]{0,2000}"|'[^']{0,2000}'){0,40}+(?=>)|[^<>]*))>"""
 """The attributes of an opening tag: `<` and `>` may stand between quotes. The bounds keep the search linear."""
@@ -101,6 +99,8 @@ def _without_cdata(text: str) -> str:
     """The text with what stands in CDATA escaped instead, so that tags in it open nothing."""
     if _CDATA_START not in text:
         return text
+    import html  # knows some two thousand entities, and few texts need them
+
     first, *rest = text.split(_CDATA_START)
     pieces = [first]
     for piece in rest:
@@ -122,6 +122,9 @@ def _resolved(text: str) -> str:
 
 
 def _character(entity: re.Match[str]) -> str:
+    import html
+    from html.entities import html5
+
     if entity[0][1] == "#":
         return html.unescape(entity[0])
     return html5.get(entity[0][1:], entity[0])

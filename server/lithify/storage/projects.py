@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from lithify.core.events import project_id_of
 from lithify.core.outcomes import LithifyError
@@ -45,7 +44,11 @@ def path_of(named: str) -> str:
         parts = urlsplit(named)
     except ValueError as error:
         raise _no_path(named, error) from None
-    return url2pathname(parts.path) if scheme.lower() == "file" else unquote(parts.path)
+    if scheme.lower() != "file" or os.name == "posix":
+        return unquote(parts.path)
+    from urllib.request import url2pathname  # knows drives, and brings all of HTTP with it
+
+    return url2pathname(parts.path)
 
 
 def find_project(path: str, workspace_folders: Sequence[str], home: str) -> Project:
