@@ -138,14 +138,21 @@ def test_as_many_requests_are_made_as_were_counted_when_summaries_have_the_expec
 
 
 @given(any_messages, rooms, st.data())
-def test_no_more_requests_are_made_than_were_counted_when_summaries_are_smaller(
+def test_a_long_message_takes_no_more_requests_than_were_counted_when_summaries_are_smaller(
     messages: list[Message], room: int, data: st.DataObject
 ) -> None:
-    limit = limit_of(room)
+    limit, one = limit_of(room), messages[-1:]
     room = room_bytes(limit, 0)
     smaller = expected_summary(room)[: data.draw(st.integers(1, room // 3))]
-    made = 1 if fits(measured(messages), limit, 0) else len(folded(messages, room, smaller))
-    assert made <= count_requests(measured(messages), limit, 0)
+    made = 1 if fits(measured(one), limit, 0) else len(folded(one, room, smaller))
+    assert made <= count_requests(measured(one), limit, 0)
+
+
+def test_several_messages_may_take_more_requests_than_were_counted_when_they_are_cut_elsewhere() -> None:
+    messages, room = [user("a"), user("a"), user("😀" * 369)], 605
+    limit = limit_of(room)
+    room = room_bytes(limit, 0)
+    assert len(folded(messages, room, "x" * 160)) == count_requests(measured(messages), limit, 0) + 1
 
 
 def test_more_requests_may_be_made_than_were_counted_when_summaries_are_larger() -> None:
