@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -353,10 +354,10 @@ def test_the_lock_can_be_had_again_after_an_error(buffer: Buffer) -> None:
 def test_the_lock_of_a_dead_process_is_free(buffer: Buffer) -> None:
     script = "import os, sys; from pathlib import Path; from lithify.storage.buffer import Buffer\n"
     script += "held = Buffer(Path(sys.argv[1])).held(); held.__enter__(); os.kill(os.getpid(), 9)"
-    subprocess.run([sys.executable, "-c", script, str(buffer.path.parent)], check=False)
+    dead = subprocess.run([sys.executable, "-c", script, str(buffer.path.parent)], check=False)
+    assert dead.returncode == -signal.SIGKILL  # it had the lock
     other = FileLock(buffer.path.with_name("buffer.lock"), wait_seconds=0)
-    with other.held():
-        pass
+    assert other.try_acquire()
     other.close()
 
 

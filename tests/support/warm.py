@@ -89,12 +89,13 @@ def run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path, 
         for end in (nothing, out_end, err_end):
             os.close(end)
     written = {out: bytearray(), err: bytearray(), child.status: bytearray()}
+    deadline = time.monotonic() + seconds
     try:
         with selectors.DefaultSelector() as selector:
             for pipe in written:
                 selector.register(pipe, selectors.EVENT_READ)
             while selector.get_map():
-                ready = selector.select(seconds)
+                ready = selector.select(max(deadline - time.monotonic(), 0))
                 if not ready:
                     os.kill(child.pid, signal.SIGKILL)
                     raise subprocess.TimeoutExpired(list(arguments), seconds, bytes(written[out]), bytes(written[err]))
