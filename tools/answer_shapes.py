@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from lithify.lsp.wire import AgentConfig, Message, Wire
+from lithify.lsp.wire import AgentConfig
+from lithify.lsp.wire_base import Message, Wire
 
 Provider = Literal["editor", "acp", "http", "offline"]
 Breaker = Literal["closed", "open", "half_open"]

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from lithify.core.settings import MACHINE_SCOPED
-from lithify.lsp import wire
+from lithify.lsp import wire, wire_base
 from tools import answer_shapes
 
 NAMED = {
-    wire.Message: "Message",
+    wire_base.Message: "Message",
     wire.Agent: "AgentConfig | null",
-    wire.Overrides: "Record<string, unknown>",
+    wire_base.Overrides: "Record<string, unknown>",
 }
 """Types of the wire that are checked dicts there, and have a name here."""
 
-HEAD = """// Made from server/lithify/lsp/wire.py, tools/answer_shapes.py and the settings by `make docs`; edit there.
+HEAD = """// Made by `make docs` from lsp/wire.py, lsp/wire_base.py, tools/answer_shapes.py and the settings: edit them.
 
 /** A message of a conversation; keys that are not named here are kept as they are. */
 export interface Message {
@@ -48,21 +48,23 @@ def protocol_page(settings: list[str]) -> str:
     found = list(_shapes())
     names = [shape.__name__ for shape in found]
     if twice := {name for name in names if names.count(name) > 1}:
-        raise TypeError(f"{', '.join(sorted(twice))}: in lsp/wire.py and in tools/answer_shapes.py; rename one")
+        raise TypeError(
+            f"{', '.join(sorted(twice))}: in lsp/wire.py, wire_base.py and tools/answer_shapes.py; rename one"
+        )
     shapes = "\n".join(_interface(shape) for shape in found)
     machine = [name for name in settings if name.startswith(MACHINE_SCOPED)]
     return "\n".join([HEAD, shapes, _list("SETTINGS", settings), _list("MACHINE_SETTINGS", machine)])
 
 
-def _shapes() -> Iterator[type[wire.Wire]]:
-    for module in (wire, answer_shapes):
+def _shapes() -> Iterator[type[wire_base.Wire]]:
+    for module in (wire, wire_base, answer_shapes):
         for name, value in vars(module).items():
-            shape = inspect.isclass(value) and issubclass(value, wire.Wire) and value is not wire.Wire
+            shape = inspect.isclass(value) and issubclass(value, wire_base.Wire) and value is not wire_base.Wire
             if shape and value.__module__ == module.__name__ and not name.startswith("_"):
                 yield value
 
 
-def _interface(shape: type[wire.Wire]) -> str:
+def _interface(shape: type[wire_base.Wire]) -> str:
     hints = get_type_hints(shape, include_extras=True)
     lines = []
     for name, field in shape.model_fields.items():
@@ -90,7 +92,7 @@ def typescript(hint: Any) -> str:
         return f"({inner})[]" if " " in inner and not inner.startswith("Record") else f"{inner}[]"
     if origin is dict:
         return f"Record<string, {typescript(arguments[1])}>"
-    if inspect.isclass(hint) and issubclass(hint, wire.Wire):
+    if inspect.isclass(hint) and issubclass(hint, wire_base.Wire):
         return hint.__name__
     if hint in PLAIN:
         return PLAIN[hint]

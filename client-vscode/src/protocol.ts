@@ -1,4 +1,4 @@
-// Made from server/lithify/lsp/wire.py, tools/answer_shapes.py and the settings by `make docs`; edit there.
+// Made by `make docs` from lsp/wire.py, lsp/wire_base.py, tools/answer_shapes.py and the settings: edit them.
 
 /** A message of a conversation; keys that are not named here are kept as they are. */
 export interface Message {

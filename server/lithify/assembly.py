@@ -211,11 +211,12 @@ class Lithify:
     async def watch(self) -> None:
         """Watches the buffers until it is cancelled: what is due is started, what waits is fed in as room appears. What
         servers and commands that were killed left behind is taken away first."""
-        sweeping = asyncio.gather(
-            _sweep(sweep, "Runs of agents"),
-            _sweep(self.previews.sweep, "Previews of compactions"),
-            _sweep(Unfinished(self.data_dir).sweep, "Parts of sessions"),
+        left_behind = (
+            (sweep, "Runs of agents"),
+            (self.previews.sweep, "Previews of compactions"),
+            (Unfinished(self.data_dir).sweep, "Parts of sessions"),
         )
+        sweeping = [asyncio.ensure_future(_sweep(*one)) for one in left_behind]
         try:
             while True:
                 try:
@@ -227,7 +228,8 @@ class Lithify:
                 self._hooks.on_look()
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         finally:
-            sweeping.cancel()
+            for one in sweeping:
+                one.cancel()
             await self.watcher.stop()
 
     async def status(self, project: Project) -> BufferStatus:

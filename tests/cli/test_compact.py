@@ -520,7 +520,7 @@ def test_a_format_can_be_forced(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_every_format_can_be_named() -> None:
-    assert sorted(compact.FORMAT_NAMES) == sorted(one.name for one in chat_file.FORMATS)
+    assert sorted(compact.FORMAT_NAMES) == sorted(one.name for one in chat_file.formats())
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:

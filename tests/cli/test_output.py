@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import lithify.cli
-from lithify.cli import main
+from lithify.cli import ledger, main
 from lithify.cli.output import say
 from lithify.cli.visible_text import escaped_lines
 from tests.cli.running import CONTROL, Place
@@ -40,7 +40,7 @@ def test_what_is_said_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> N
 def test_what_parts_of_lithify_log_is_said_like_all_else(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(main.ledger, "run", lambda _: logging.getLogger("elsewhere").warning(EVIL) or 0)
+    monkeypatch.setattr(ledger, "run", lambda _: logging.getLogger("elsewhere").warning(EVIL) or 0)
     monkeypatch.setattr(logging.getLogger("elsewhere"), "propagate", False)
     main.main(["ledger"])
     told = capsys.readouterr().err

@@ -12,7 +12,8 @@ import pytest
 from pydantic import Field, TypeAdapter, ValidationError
 
 from lithify.core.settings import MACHINE_SCOPED, Section
-from lithify.lsp.wire import Event, Message, Overrides, Wire
+from lithify.lsp.wire import Event
+from lithify.lsp.wire_base import Message, Overrides, Wire
 from tools import vscode, vscode_workbench
 from tools.answer_shapes import ANSWERS, SENT, BufferStatus, Noop
 from tools.generate import ROOT

@@ -24,9 +24,10 @@ from pydantic import BaseModel, TypeAdapter
 from lithify.core.outcomes import FailureType, LithifyError
 from lithify.core.records import MemoryRecord
 from lithify.core.settings import Settings, read_settings, unknown_settings
-from lithify.lsp import convert, serve, wire
+from lithify.lsp import convert, serve, wire, work
 from lithify.lsp.errors import response_error
 from lithify.lsp.features import reserved
+from lithify.lsp.wire_base import ClientOptions, Message
 from tests.support.raw_client import NEVER, WAIT_SECONDS, RawClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,8 +110,6 @@ class Register:
     def on_command(self, name: str, params: type[BaseModel], handler: Any, **_: Any) -> None:
         self.commands[name] = params
 
-    def announce(self, capability: str, value: Any) -> None: ...
-
     def feature(self, method: str) -> Any:
         self.lsp.add(method)
         return lambda handler: handler
@@ -131,7 +130,7 @@ def registered(*features: Any) -> Register:
     return asyncio.run(register())
 
 
-ALL = registered(*serve.FEATURES)
+ALL = registered(*work.FEATURES)
 RESERVED = registered(reserved)
 BUILT = set(ALL.own) - set(RESERVED.own)
 
@@ -287,10 +286,10 @@ def test_the_settings_of_the_example_are_valid() -> None:
     ]
     assert isinstance(read_settings(options), Settings)
     assert unknown_settings(options) == []
-    assert known_keys(wire.ClientOptions, options["client"]) == options["client"]
+    assert known_keys(ClientOptions, options["client"]) == options["client"]
 
 
-SHAPES: dict[str, Any] = {"Event": wire.Event, "AgentConfig": wire.AgentConfig, "Message": wire.Message}
+SHAPES: dict[str, Any] = {"Event": wire.Event, "AgentConfig": wire.AgentConfig, "Message": Message}
 
 
 @pytest.mark.parametrize("example", [one for one in EXAMPLES if one.kind == "shape"], ids=str)

@@ -16,11 +16,10 @@ from lithify.core.events import (
     StoredEvent,
     buffer_line,
     project_id_of,
-    same_json,
-    storable_json,
     stored_event,
 )
 from lithify.core.outcomes import Rejected
+from lithify.core.stored_json import same_json, storable_json
 
 MEBIBYTE = 1024 * 1024
 SURROGATE = "\ud800"

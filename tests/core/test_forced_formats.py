@@ -7,7 +7,7 @@ import pytest
 from lithify.core.forced_formats import forced_format, problem_of
 from lithify.core.format_names import FORMAT_NAMES
 from lithify.core.settings import SettingProblem, Settings, read_settings
-from lithify.transcripts.registry import FORMATS
+from lithify.transcripts.registry import formats
 
 FORMATS_GIVEN = {
     "*.log": "codex",
@@ -40,7 +40,7 @@ def test_the_longest_glob_decides_in_whatever_order_they_are_given() -> None:
 
 
 def test_every_format_can_be_forced_by_its_name() -> None:
-    assert sorted(FORMAT_NAMES) == sorted(one.name for one in FORMATS)
+    assert sorted(FORMAT_NAMES) == sorted(one.name for one in formats())
     assert problem_of(dict.fromkeys(FORMAT_NAMES, "codex")) is None
 
 

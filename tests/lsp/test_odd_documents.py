@@ -14,7 +14,7 @@ from lithify.lsp.positions import place_of
 from lithify.lsp.shown_document import DocumentCompactions, ShownDocument
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.reading import read_again
-from lithify.transcripts.registry import FORMATS
+from lithify.transcripts.registry import formats
 from tests.support.messages import user
 
 URI = "file:///chats/a.jsonl"
@@ -52,7 +52,7 @@ def answers(text: str, lines: Lines, reading: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("format_name", [None, *(one.name for one in FORMATS)])
+@pytest.mark.parametrize("format_name", [None, *(one.name for one in formats())])
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_every_request_is_answered_before_and_after_an_edit(text: str, format_name: str | None) -> None:
     lines, reading = Lines(text), None

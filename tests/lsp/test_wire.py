@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from lithify.lsp import wire
 from lithify.lsp.errors import field_problems
 from lithify.lsp.folders import folders_of, with_usable_folders
+from lithify.lsp.wire_base import ExecuteCommand, is_place, is_ulid, project_uri
 
 MARKER = "marzipan"
 ASKING, FULL = wire.CompactWithInstructions, "lithify.compact_conversation"
@@ -33,7 +34,7 @@ def problems(shape: Any, value: Any) -> str:
         (wire.SessionParams, [], "params: must be an object"),
         (ASKING, {"command": FULL, "arguments": [{}, {}]}, "arguments: must have at most 1 item"),
         (ASKING, {"command": FULL, "arguments": []}, "arguments: must have at least 1 item"),
-        (wire.ExecuteCommand, {"command": "c", "arguments": {}}, "arguments: must be a list"),
+        (ExecuteCommand, {"command": "c", "arguments": {}}, "arguments: must be a list"),
         (wire.ListSessions, {"limit": "many"}, "limit: must be a whole number"),
         (wire.ListSessions, {"limit": 0}, "limit: must be greater than 0"),
     ],
@@ -69,7 +70,7 @@ def test_a_problem_inside_an_agent_is_told_by_its_path() -> None:
 
 @pytest.mark.parametrize("text", ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "01arz3ndektsv4rrffq69g5fav"])
 def test_a_ulid_is_one_in_any_case(text: str) -> None:
-    assert wire.is_ulid(text)
+    assert is_ulid(text)
 
 
 @pytest.mark.parametrize(
@@ -82,28 +83,28 @@ def test_a_ulid_is_one_in_any_case(text: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_ulid_is_none(text: str) -> None:
-    assert not wire.is_ulid(text)
+    assert not is_ulid(text)
 
 
 @pytest.mark.parametrize(
     "place", ["/a", "a", "~/b", "C:\\x", "file:///a%20b", "file://host/x", "untitled:1", "%00", "[x"]
 )
 def test_a_path_or_a_uri_is_a_place(place: str) -> None:
-    assert wire.is_place(place)
+    assert is_place(place)
 
 
 @pytest.mark.parametrize("place", [None, 7, "", "/a\x00", "file:///a%00", "http://[x", "\ud800"])
 def test_what_cannot_be_looked_for_is_no_place(place: Any) -> None:
-    assert not wire.is_place(place)
+    assert not is_place(place)
 
 
 @pytest.mark.parametrize("named", ["/a", "~", "~/b", "file:///a%20b", "FILE:///a", "file://host/x", "file:///"])
 def test_a_file_uri_and_an_absolute_path_name_a_project(named: str) -> None:
-    assert wire.project_uri(named) == named
+    assert project_uri(named) == named
 
 
 def test_a_file_uri_without_an_authority_names_the_same_project_as_with_an_empty_one() -> None:
-    assert wire.project_uri("file:/home/ana") == "file:///home/ana"
+    assert project_uri("file:/home/ana") == "file:///home/ana"
 
 
 @pytest.mark.parametrize(

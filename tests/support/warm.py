@@ -22,6 +22,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import lithify
@@ -194,8 +195,13 @@ def serve(number: int) -> int:
     """Forks a process for each call that comes, until the one that calls is gone. In such a process: its exit code."""
     from lithify.cli import main, session_screen  # noqa: F401 - what most commands import
     from lithify.core import digest, memory_digest  # noqa: F401
-    from lithify.lsp import serve  # noqa: F401
+    from lithify.lsp import serve, work  # noqa: F401
+    from lithify.transcripts.registry import formats
     from lithify.workers import agent_sessions  # noqa: F401
+
+    formats()
+    for command in main.COMMANDS:
+        import_module(f"lithify.cli.{command}")
 
     channel = socket.socket(fileno=number)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

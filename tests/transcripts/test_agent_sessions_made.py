@@ -13,7 +13,7 @@ from lithify.core.messages import text_of
 from lithify.core.outcomes import LithifyError
 from lithify.transcripts import gemini, kimi_code, opencode
 from lithify.transcripts.model import TranscriptFormat
-from lithify.transcripts.registry import FORMATS
+from lithify.transcripts.registry import formats
 from tests.support import gemini_loader, kimi_code_loader, opencode_loader
 from tests.transcripts import made_files
 from tests.transcripts.agent_records import (
@@ -232,7 +232,7 @@ def _refused(text: str, end: int) -> bool:
 
 @patient
 @given(
-    st.sampled_from(FORMATS),
+    st.sampled_from(formats()),
     gemini_files | kimi_files() | opencode_messages().map(lambda made: export(*made)) | made_files.any_text,
     st.integers(0, 400),
     st.sampled_from(["", '"', "{", "]", ",", "\\", "\n", "\ufeff"]),

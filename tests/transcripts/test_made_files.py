@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lithify.core.messages import estimate_tokens
 from lithify.transcripts import kimi_context, openai_json, openai_jsonl
 from lithify.transcripts.model import TranscriptFormat
-from lithify.transcripts.registry import FORMATS, recognise
+from lithify.transcripts.registry import formats, recognise
 from tests.support import kimi_loader
 from tests.transcripts import made_files
 from tests.transcripts.rewriting import Rewritten, replaceable, rewrite
@@ -66,7 +66,7 @@ def test_a_kimi_session_keeps_every_record_outside_of_the_range_and_is_loaded(te
 
 
 @patient
-@given(st.sampled_from(FORMATS), made_files.any_text)
+@given(st.sampled_from(formats()), made_files.any_text)
 def test_no_text_makes_a_format_raise(chat_format: TranscriptFormat, text: str) -> None:
     parsed = chat_format.parse(text)
     chat_format.recognise(text, "context.jsonl")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lithify.transcripts.model import TranscriptFormat
-from lithify.transcripts.registry import FORMATS
+from lithify.transcripts.registry import formats
 
 KEYS = (
     *("type", "role", "kind", "id", "uuid", "parentUuid", "sessionId", "message", "messages", "payload", "data"),
@@ -44,7 +44,7 @@ odd = st.recursive(
 records = st.lists(st.dictionaries(st.sampled_from(KEYS), odd, min_size=1, max_size=6), min_size=1, max_size=5)
 
 
-@pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
 @given(found=records)
 def test_no_record_makes_a_format_raise(one: TranscriptFormat, found: list[dict[str, Any]]) -> None:
     for text in ("\n".join(map(json.dumps, found)), json.dumps(found), json.dumps(found[0], indent=1)):
@@ -52,7 +52,7 @@ def test_no_record_makes_a_format_raise(one: TranscriptFormat, found: list[dict[
         one.parse(text)
 
 
-@pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
 def test_no_value_of_a_key_makes_a_format_raise(one: TranscriptFormat) -> None:
     for usual in USUAL:
         for key in KEYS:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lithify.transcripts import json_lines
-from lithify.transcripts.registry import FORMATS, by_name, recognise
+from lithify.transcripts.registry import by_name, formats, recognise
 
 MESSAGE = '{"role":"user","content":"a"}'
 OTHER = '{"role":"admin","name":"Ann"}'
@@ -46,7 +46,7 @@ def test_a_file_is_recognised_by_its_content_first(text: str, name: str, expecte
 
 
 def test_every_format_is_found_by_its_name() -> None:
-    assert [by_name(one.name) for one in FORMATS] == list(FORMATS)
+    assert [by_name(one.name) for one in formats()] == list(formats())
     assert by_name("unknown") is None
 
 

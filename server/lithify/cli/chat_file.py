@@ -19,7 +19,7 @@ from lithify.transcripts.json_lines import LOOKED_AT, first_objects
 from lithify.transcripts.model import Stamp, Transcript, TranscriptFormat
 from lithify.transcripts.outline import Outline
 from lithify.transcripts.reading import Reading
-from lithify.transcripts.registry import FORMATS, by_name, recognise
+from lithify.transcripts.registry import by_name, formats, recognise
 from lithify.transcripts.undecodable import decoded, encoded, unreadable_line
 from lithify.workers.document_changes import new_text
 
@@ -115,7 +115,7 @@ def _why_unknown(title: str, text: str) -> str:
     agent = _agent_of(values)
     if agent is not None:
         return f"{title} looks like a session of {agent}, which this version does not read yet; {_KNOWN}"
-    other = next((one for one in FORMATS if one.parse(text).messages), None)
+    other = next((one for one in formats() if one.parse(text).messages), None)
     if other is not None:
         return f"{title} holds messages of unknown roles alone; to read them all the same, use '--format {other.name}'"
     return f"{title} has no messages in it; {_KNOWN}"

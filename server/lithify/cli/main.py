@@ -6,14 +6,27 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 from lithify import __version__
-from lithify.cli import agents, buffer, compact, demo, doctor, ledger, memory, prompts, record, serve, sessions
 from lithify.cli.output import FAILURE, INTERRUPTED, USAGE, Told, as_called, drop_output, fail, say
 from lithify.cli.visible_text import visible
 
-COMMANDS = (serve, compact, sessions, record, memory, buffer, ledger, demo, doctor, agents, prompts)
+COMMANDS = (
+    "serve",
+    "compact",
+    "sessions",
+    "record",
+    "memory",
+    "buffer",
+    "ledger",
+    "demo",
+    "doctor",
+    "agents",
+    "prompts",
+)
+"""In the order of the help; each is the module of that name beside this one."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,7 +54,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code: 0, 1 for a failure, 2 for a call that does not fit."""
-    args = _parser().parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    args = _parser(arguments[:1]).parse_args(arguments)
     logging.lastResort = Told(logging.WARNING)
     try:
         code = int(args.run(args))
@@ -59,14 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(called: Sequence[str]) -> argparse.ArgumentParser:
+    """Knows the command that is called, and all where none is: only their help and their errors need each other."""
     parser = _Parser(
         prog="lithify", description="Compacts AI coding conversations, and keeps what the work taught, in any editor."
     )
     parser.add_argument("--version", action="version", version=f"lithify {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    for command in COMMANDS:
-        command.add_parser(subparsers)
+    for command in called if set(called) & set(COMMANDS) else COMMANDS:
+        import_module(f"lithify.cli.{command}").add_parser(subparsers)
     return parser
 
 

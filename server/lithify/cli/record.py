@@ -82,8 +82,9 @@ def _read(name: str, project: Project, *, tools: bool) -> _Chat:
 
     from lithify.assembly import actor_id
     from lithify.cli.chat_file import read_chat_file
-    from lithify.core.events import EventSource, NewEvent, storable_json
+    from lithify.core.events import EventSource, NewEvent
     from lithify.core.messages import tokens_of_bytes, utf8_length
+    from lithify.core.stored_json import storable_json
     from lithify.core.utterances import event_id_of, utterances
 
     chat = read_chat_file(name, None)

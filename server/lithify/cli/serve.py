@@ -5,10 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-IMPORTED_OBJECTS = 5_000
-"""New objects after which memory is looked through while the server is imported: nearly all of them stay, and to look
-as often as Python does by itself makes its start a tenth longer."""
-
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
@@ -24,15 +20,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Serves until the editor is gone; the exit code: 0 after a shutdown, else 1."""
-    import gc
-
     from lithify.cli.output import fail, say
+    from lithify.lsp.importing import importing
 
-    usual = gc.get_threshold()
-    gc.set_threshold(IMPORTED_OBJECTS)
-    from lithify.lsp import serve
-
-    gc.set_threshold(*usual)
+    with importing():
+        from lithify.lsp import serve
 
     if args.tcp is None:
         if sys.stdin is None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from lithify.core.events import buffer_line, storable_json
+from lithify.core.events import buffer_line
 from lithify.core.privacy import may_hold_tag
+from lithify.core.stored_json import storable_json
 
 SUMMARY_PREFIX = "compact_"
 SUMMARY_KIND = "session_summary"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -11,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from lithify.core.messages import utf8_length
 from lithify.core.outcomes import Rejected
 from lithify.core.privacy import may_hold_tag, scrub_body, scrub_text, scrub_value
+from lithify.core.stored_json import storable_json
 
 EventKind: TypeAlias = Literal["prompt", "tool_use", "session_summary", "note"]
 EventState: TypeAlias = Literal["waiting", "buffered", "extracted", "evicted"]
@@ -19,7 +19,8 @@ EventStatus: TypeAlias = Literal["buffered", "stored", "duplicate", "rejected"]
 MAX_BODY_BYTES = 1_048_576
 """A body is at most this many bytes of UTF-8 JSON."""
 
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+REPEATED_NAMES = 256
+"""Names of sessions, actors and editors whose stored form is remembered: events repeat them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,52 +99,28 @@ def stored_event(event: NewEvent, project_id: str) -> StoredEvent | Rejected:
         return Rejected(f"body: it is {size} bytes of JSON, the limit is {MAX_BODY_BYTES}")
     if may_hold_tag(body_json):
         body_json = storable_json(scrub_body(event.body))
-    actor_id = scrub_text(event.actor_id)
+    actor_id = _scrubbed_name(event.actor_id)
     return StoredEvent(
         event_id=event.event_id,
         project_id=project_id,
-        session_id=scrub_text(event.session_id),
+        session_id=_scrubbed_name(event.session_id),
         actor_id=actor_id,
         kind=event.kind,
         body_json=body_json,
         valid_time=event.valid_time,
         namespace=namespace_of(actor_id, project_id),
-        surface=scrub_text(event.surface),
+        surface=_scrubbed_name(event.surface),
         parent_event_id=event.parent_event_id,
         content_hash=event.content_hash,
         source_json=_source_json(event.source),
     )
 
 
-def storable_json(value: Any) -> str:
-    """Compact JSON that is sound UTF-8: characters as they are, all escaped where a lone surrogate is among them.
-
-    Raises ValueError for NaN and infinities, RecursionError for nesting beyond the interpreter's limit.
-    """
-    text = _COMPACT.encode(value)
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"))
-    return text
-
-
-def same_json(one: str, other: str) -> bool:
-    """Whether two JSON texts say the same; the order of an object's keys says nothing."""
-    return one == other or _sorted(one) == _sorted(other)
-
-
-def _sorted(text: str) -> str:
-    return json.dumps(json.loads(text), sort_keys=True)
-
-
 def buffer_line(event_id: str, namespace: str, kind: str, body_json: str, timestamp: str, surface: str) -> str:
     """One entry of the buffer as its line, without the newline (wire contract, section 8)."""
     return _one_line(
-        f'{{"event_id":{storable_json(event_id)},"namespace":{storable_json(namespace)},"kind":{storable_json(kind)},'
-        f'"body":{body_json},"timestamp":{storable_json(timestamp)},"surface":{storable_json(surface)}}}'
+        f'{{"event_id":{storable_json(event_id)},"namespace":{_name_json(namespace)},"kind":{_name_json(kind)},'
+        f'"body":{body_json},"timestamp":{storable_json(timestamp)},"surface":{_name_json(surface)}}}'
     )
 
 
@@ -154,7 +131,17 @@ def _one_line(text: str) -> str:
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=REPEATED_NAMES)
+def _name_json(name: str) -> str:
+    return storable_json(name)
+
+
+@lru_cache(maxsize=REPEATED_NAMES)
+def _scrubbed_name(name: str) -> str:
+    return scrub_text(name)
+
+
+@lru_cache(maxsize=REPEATED_NAMES)
 def _source_json(source: EventSource) -> str:
     known = {
         "surface": source.surface,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lithify.core.entries import Entry, instant
-from lithify.core.events import storable_json
 from lithify.core.messages import utf8_length
 from lithify.core.observations import CUT
+from lithify.core.stored_json import storable_json
 
 ITEMS_CUT = "[... {} items left out ...]"
 BRIEF_CUT = "…"

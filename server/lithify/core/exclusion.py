@@ -7,15 +7,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 DEFAULT_PATTERNS = ("**/.env*", "**/*.pem", "**/*.key")
 
 KNOWN_PATHS = 4096
 """Paths whose answer is remembered: tools name the same files again and again."""
+
+KNOWN_KEYS, LONGEST_KEY = 1024, 64
+"""Keys whose plain form is remembered, and how much of one counts: none that means something is longer."""
 
 MAX_PATH_CHARACTERS = 1024
 """A longer string is no path."""
@@ -99,6 +103,8 @@ def _refuse_invalid(pattern: str) -> None:
 
 
 def _compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # not needed to answer `initialize`
+
     return GitIgnoreSpec.from_lines([pattern.lower() for pattern in patterns], backend="simple")
 
 
@@ -170,13 +176,14 @@ def _named_paths(tool_input: Any) -> Iterator[str]:
             yield from _paths_of_string(node, key)
         elif isinstance(node, dict):
             yield from (name for name in node if isinstance(name, str))
-            pending.extend((child, _plain(name)) for name, child in reversed(node.items()))
+            pending.extend((child, _plain(str(name)[:LONGEST_KEY])) for name, child in reversed(node.items()))
         elif isinstance(node, list):
             pending.extend((child, key) for child in reversed(node))
 
 
-def _plain(key: Any) -> str:
-    return key.replace("_", "").replace("-", "").lower() if isinstance(key, str) else ""
+@lru_cache(maxsize=KNOWN_KEYS)
+def _plain(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
 
 
 def _paths_of_string(text: str, key: str) -> Iterator[str]:

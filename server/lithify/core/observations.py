@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lithify.core.entries import Entry
-from lithify.core.events import storable_json
 from lithify.core.markup import escaped, quoted
 from lithify.core.messages import BYTES_PER_TOKEN, tokens_of_bytes, utf8_length
+from lithify.core.stored_json import storable_json
 
 CUT = "\n[... {} characters left out ...]\n"
 

@@ -23,8 +23,9 @@ _UNSPACED = "\u0e00-\u0eff\u3040-\u9fff"
 _ACCENTS = "\u0300-\u036f"
 """Accents as characters of their own: what they stand on has no character together with them."""
 
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W{_UNSPACED}]|[{_ACCENTS}])+")
-_CHARACTER = re.compile(rf"[{_UNSPACED}]")
+_WORD = rf"[{_UNSPACED}]+|(?:[^\W{_UNSPACED}]|[{_ACCENTS}])+"
+_CHARACTER = rf"[{_UNSPACED}]"
+"""Both are compiled on first use: this takes 10 ms."""
 
 _PARTING = re.compile(r"[–—…。、，！？；：「」『』（）《》【】]|(?<=\w)-(?=\w)|(?<=[^\W\d])[,;](?=[^\W\d])")
 """Punctuation that parts words without a blank."""
@@ -124,13 +125,13 @@ def searchable(text: str) -> str:
 
 def spaced(text: str) -> str:
     """The text with those blanks alone, as records were indexed at first."""
-    return text if text.isascii() else _CHARACTER.sub(r" \g<0> ", text)
+    return text if text.isascii() else re.sub(_CHARACTER, r" \g<0> ", text)
 
 
 def search_words(query: str) -> list[str]:
     """The words of a query in lower case, each once; a run of an unspaced script is one, its characters apart."""
     composed = unicodedata.normalize("NFC", query)
-    return list(dict.fromkeys(" ".join(searchable(word.lower()).split()) for word in _WORD.findall(composed)))
+    return list(dict.fromkeys(" ".join(searchable(word.lower()).split()) for word in re.findall(_WORD, composed)))
 
 
 def _tokens(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 from pydantic.alias_generators import to_camel
 
-from lithify.core.exclusion import Exclusion
+from lithify.core.exclusion import DEFAULT_PATTERNS, Exclusion
 from lithify.core.forced_formats import problem_of
 from lithify.core.format_names import FORMAT_NAMES
 from lithify.core.messages import compact_json
@@ -38,7 +38,7 @@ class Section(BaseModel):
 class Recording(Section):
     enabled: StrictBool = Field(True, description="Record events at all. A workspace may only switch this off.")
     exclude: tuple[StrictStr, ...] = Field(
-        ("**/.env*", "**/*.pem", "**/*.key"),
+        DEFAULT_PATTERNS,
         description="Globs of paths; a tool event that names one is rejected. A workspace may only add to them.",
     )
 
@@ -246,6 +246,8 @@ def _order_problems(buffer: Buffer) -> list[SettingProblem]:
 
 
 def _exclude_problems(recording: Recording) -> list[SettingProblem]:
+    if recording.exclude == DEFAULT_PATTERNS:
+        return []
     try:
         Exclusion(recording.exclude)
     except ValueError as error:

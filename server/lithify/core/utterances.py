@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lithify.core.events import EventKind, storable_json
+from lithify.core.events import EventKind
 from lithify.core.kimi import is_summary
 from lithify.core.messages import Message, ToolCall, answered_calls, result_text, role_of, text_of, tool_calls
+from lithify.core.stored_json import storable_json
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _KINDS: dict[str, EventKind] = {"user": "prompt", "assistant": "note"}

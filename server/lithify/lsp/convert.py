@@ -21,6 +21,7 @@ from lithify.core.settings import Settings
 from lithify.core.status import BufferStatus, WorkStatus
 from lithify.lsp import wire
 from lithify.lsp.errors import field_problems
+from lithify.lsp.wire_base import is_ulid
 from lithify.workers.document_writing import CompactedDocument, DocumentDraft
 from lithify.workers.drafts import Draft
 from lithify.workers.session_compaction import Compacted
@@ -51,7 +52,7 @@ def new_event(raw: Any, new_id: Callable[[], str], actor_id: str, client_name: s
 
 def _readable_id(raw: Any) -> str | None:
     given = raw.get("eventId") if isinstance(raw, dict) else None
-    return given.upper() if isinstance(given, str) and wire.is_ulid(given) else None
+    return given.upper() if isinstance(given, str) and is_ulid(given) else None
 
 
 def event_result(result: EventResult) -> dict[str, Any]:

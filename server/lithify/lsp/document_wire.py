@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lithify.lsp.wire import Json, Wire
+from lithify.lsp.wire_base import Json, Wire
 
 Count = Annotated[int, Field(ge=0)]
 

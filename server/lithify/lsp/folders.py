@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lithify.lsp.wire import is_place
+from lithify.lsp.wire_base import is_place
 
 
 def with_usable_folders(params: Any) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from lithify.core.outcomes import LithifyError
-from lithify.lsp import wire
 from lithify.lsp.asking import ClientError, ClientRequests
 from lithify.lsp.errors import METHOD_NOT_FOUND
+from lithify.lsp.wire_base import ClientOptions, is_unicode
 
 FOCUSES = (
     "Decisions and why",
@@ -27,7 +27,7 @@ ANSWER_SECONDS = 600.0
 class Instructions:
     """Asks one editor's user. An editor that says it cannot show a question is not asked again."""
 
-    def __init__(self, asking: ClientRequests, client: Callable[[], wire.ClientOptions]) -> None:
+    def __init__(self, asking: ClientRequests, client: Callable[[], ClientOptions]) -> None:
         self._asking = asking
         self._client = client
         self._refused = False
@@ -59,7 +59,7 @@ class Instructions:
         given = answer.get("instructions") if isinstance(answer, dict) else None
         if given is None:
             raise _cancelled("no instructions were given")
-        if not isinstance(given, str) or not wire.is_unicode(given):
+        if not isinstance(given, str) or not is_unicode(given):
             raise _cancelled("the answer to lithify/askInstructions must be { instructions: string | null }")
         return given
 

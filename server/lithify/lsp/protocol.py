@@ -19,17 +19,18 @@ from lsprotocol import types
 from pydantic import BaseModel, ValidationError
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from lithify.core.events import storable_json
 from lithify.core.outcomes import LithifyError
+from lithify.core.stored_json import storable_json
 from lithify.lsp import errors
+from lithify.lsp.announced import announce
 from lithify.lsp.asking import ClientRequests
 from lithify.lsp.folders import with_usable_folders
 from lithify.lsp.framing import frame
 from lithify.lsp.inbox import Inbox
 from lithify.lsp.log import where
 from lithify.lsp.parsing import Unreadable, parse
-from lithify.lsp.running import MessageId, RunningRequests
-from lithify.lsp.wire import ExecuteCommand
+from lithify.lsp.running import JsonText, MessageId, RunningRequests
+from lithify.lsp.wire_base import ExecuteCommand
 
 logger = logging.getLogger(__name__)
 
@@ -54,16 +55,15 @@ class LithifyProtocol(LanguageServerProtocol):
         self._requests: dict[str, _Known] = {}
         self._notifications: dict[str, _Known] = {}
         self._commands: dict[str, _Known] = {}
-        self._announced: dict[str, Any] = {}
         self.running = RunningRequests(self._answer)
         self.asking = ClientRequests(self.send)
         self.inbox = Inbox(self._take, lambda: self.running.started)
         self._initialized = False
         self.initialize_params: dict[str, Any] = {}
         self.on_initialize: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda _: None
+        self.on_answered: Callable[[], None] = lambda: None
         self.on_shutdown: Callable[[], Awaitable[None]] = _nothing
         self.on_exit: Callable[[int], None] = lambda _: None
-        self.on_position_encoding: Callable[[Any], None] = lambda _: None
         for method in list(self.fm.builtin_features):
             if method.startswith(DOCUMENT_METHODS):  # lsp.documents keeps the texts; nobody else keeps another copy
                 del self.fm.builtin_features[method]
@@ -81,10 +81,6 @@ class LithifyProtocol(LanguageServerProtocol):
     def on_command(self, name: str, params: type[BaseModel], handler: Handler, *, cancellable: bool = False) -> None:
         """Answers `workspace/executeCommand` for one command; the handler gets its one argument, checked."""
         self._commands[name] = _Known(params, handler, cancellable)
-
-    def announce(self, capability: str, value: Any) -> None:
-        """Has `initialize` answer with a server capability, by its name in lsprotocol."""
-        self._announced[capability] = value
 
     # --- in ---
 
@@ -174,6 +170,8 @@ class LithifyProtocol(LanguageServerProtocol):
             self._initialized = True
             self.initialize_params = params
         contextvars.copy_context().run(self._handle_request, message_id, method, structured)
+        if method == types.INITIALIZE:
+            self.on_answered()
 
     def _take_notification(self, method: str, message: dict[str, Any]) -> None:
         if not self._initialized and method != types.EXIT:
@@ -261,8 +259,11 @@ class LithifyProtocol(LanguageServerProtocol):
 
     def send(self, message: dict[str, Any]) -> None:
         """Sends a message that is plain JSON already."""
+        self._write(storable_json(message))
+
+    def _write(self, text: str) -> None:
         if self.writer is not None:
-            self.writer.write(frame(storable_json(message).encode()))
+            self.writer.write(frame(text.encode()))
 
     def tell(self, method: str, params: Any) -> None:
         """Sends a notification that is plain JSON already."""
@@ -274,7 +275,11 @@ class LithifyProtocol(LanguageServerProtocol):
             self.send(json.loads(json.dumps(data, default=self._serialize_message)))
 
     def _answer(self, message_id: Any, answer: dict[str, Any]) -> None:
-        self.send({"jsonrpc": self.VERSION, "id": message_id, **answer})
+        message, result = {"jsonrpc": self.VERSION, "id": message_id}, answer.get("result")
+        if isinstance(result, JsonText):
+            self._write(f'{storable_json(message)[:-1]},"result":{result.text}}}')
+        else:
+            self.send({**message, **answer})
 
     def _answer_error(self, message_id: Any, error: dict[str, Any]) -> None:
         self._answer(message_id if isinstance(message_id, (int, str)) else None, {"error": error})
@@ -283,13 +288,9 @@ class LithifyProtocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Any:
-        """Announces our commands and the version of the wire contract."""
+        """Announces what we have beside what pygls finds registered."""
         result = yield from super().lsp_initialize(params)
-        result.capabilities.experimental = {"lithify": {"protocolVersion": 1}}
-        result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=list(self._commands))
-        for capability, value in self._announced.items():
-            setattr(result.capabilities, capability, value)
-        self.on_position_encoding(result.capabilities.position_encoding)
+        announce(result.capabilities)
         return result
 
     @lsp_method(types.EXIT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from lithify.core.outcomes import LithifyError
@@ -16,6 +17,13 @@ logger = logging.getLogger(__name__)
 MessageId = int | str
 Answer = Callable[[MessageId, dict[str, Any]], None]
 """Sends the answer to a request: `{ "result": ... }` or `{ "error": ... }`."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """A result that is JSON already, sound UTF-8."""
+
+    text: str
 
 
 class RunningRequests:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import signal
@@ -12,48 +11,17 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lithify.lsp.features import (
-    agent_sessions,
-    code_actions,
-    code_lenses,
-    compaction,
-    configuration,
-    document_symbols,
-    document_sync,
-    events,
-    folding_ranges,
-    hover,
-    instructions,
-    memory,
-    previews,
-    reserved,
-    session_documents,
-    sessions,
-    status,
-)
+from lithify.lsp.importing import importing
 from lithify.lsp.lifetime import wait_for_exit
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.streams import MessageStream, Pausable, PipeWriter, read_pipe
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from lithify.assembly import Lithify
 
-DOCUMENT_FEATURES = (document_sync, document_symbols, folding_ranges, hover, code_lenses, code_actions)
-FEATURES = (
-    events,
-    sessions,
-    agent_sessions,
-    session_documents,
-    status,
-    compaction,
-    previews,
-    instructions,
-    memory,
-    configuration,
-    *DOCUMENT_FEATURES,
-    reserved,
-)
+logger = logging.getLogger(__name__)
 
 NESTING = 20_000
 """Recursion limit: JSON of a user may be nested thousands of levels deep."""
@@ -111,9 +79,7 @@ def serve_tcp(host: str, port: int, client_process_id: int | None) -> int:
 
 
 def _prepare() -> None:
-    """Before there is an event loop: JSON may be nested deeply, and what was imported stays. Looking whether it may go
-    would stop the loop for some 50 ms at each full collection."""
-    gc.freeze()
+    """Before there is an event loop: JSON may be nested deeply."""
     sys.setrecursionlimit(NESTING)
     sys.setswitchinterval(SWITCH_SECONDS)
     threading.stack_size(STACK_BYTES)
@@ -123,9 +89,7 @@ class Session:
     """One editor's connection, from its first byte to its last."""
 
     def __init__(self, writer: Any, client_process_id: int | None) -> None:
-        self.server = LithifyServer()
-        for feature in FEATURES:
-            feature.register(self.server)
+        self.server = LithifyServer(_begin)
         self.stream = MessageStream(self.server.protocol.receive)
         self._writer = writer
         self._client_process_id = client_process_id
@@ -150,6 +114,12 @@ class Session:
         await server.finish()
         writer.close()
         return code
+
+
+def _begin(server: LithifyServer) -> Lithify:
+    with importing():
+        from lithify.lsp import work  # whatever is not needed to answer `initialize`
+    return work.begin(server)
 
 
 def _stop_from_thread(loop: asyncio.AbstractEventLoop, server: LithifyServer) -> None:

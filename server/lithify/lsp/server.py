@@ -7,27 +7,28 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pydantic import ValidationError
 from pygls.lsp.server import LanguageServer
 
 from lithify import __version__
-from lithify.assembly import Hooks, Lithify, project_finder
-from lithify.core.events import storable_json
-from lithify.core.forced_formats import forced_format
-from lithify.core.projects import Project
 from lithify.core.settings import SettingProblem, Settings, read_settings, unknown_settings
-from lithify.lsp import errors, log, wire
-from lithify.lsp.desk import EditorDesk
-from lithify.lsp.documents import Documents
-from lithify.lsp.editor_client import EditorClient
+from lithify.core.stored_json import storable_json
+from lithify.lsp import errors, log
 from lithify.lsp.folders import folders_of
-from lithify.lsp.instructions import Instructions
 from lithify.lsp.protocol import LithifyProtocol
-from lithify.lsp.read_only import ReadOnlyReasons
-from lithify.lsp.session_documents import SessionDocuments
+from lithify.lsp.wire_base import ClientOptions, is_place, is_unicode
+from lithify.storage.paths import named_data_dir
+
+if TYPE_CHECKING:
+    from lithify.assembly import Lithify
+    from lithify.core.projects import Project
+    from lithify.lsp.documents import Documents
+    from lithify.lsp.instructions import Instructions
+    from lithify.lsp.read_only import ReadOnlyReasons
+    from lithify.lsp.session_documents import SessionDocuments
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +41,18 @@ FLUSH_SECONDS = 1.0
 
 
 class LithifyServer(LanguageServer):
-    """One server process. `parts` exists from `initialize` on."""
+    """One server process: what it needs to answer `initialize`. `begin` makes the rest after that, so that the answer
+    waits for no import of it."""
 
     protocol: LithifyProtocol
+    documents: Documents
+    session_documents: SessionDocuments
+    read_only: ReadOnlyReasons
+    instructions: Instructions
+    find_project: Callable[[str | None], Project]
+    """The project of a path or URI; None means the first workspace folder, else the working folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin: Callable[[LithifyServer], Lithify]) -> None:
         super().__init__(
             "lithify",
             __version__,
@@ -53,43 +61,34 @@ class LithifyServer(LanguageServer):
         )
         self.settings = Settings()
         self.initial_settings: dict[str, Any] = {}
-        self.client = wire.ClientOptions()
+        self.client = ClientOptions()
         self.client_name = "unknown"
         self.folders: tuple[str, ...] = ()
-        self.documents = Documents(lambda uri: forced_format(self.settings.documents.formats, uri))
         self.on_project_changed: Callable[[Project], None] = lambda _: None
         self.on_all_changed: Callable[[], None] = lambda: None
         self.on_look: Callable[[], None] = lambda: None
         self.on_sessions_changed: Callable[[], None] = lambda: None
         """Sessions were changed by this editor, or may have been by another one."""
         self.on_settings_changed: Callable[[Settings, Settings], None] = lambda _before, _after: None
-        self.session_documents = SessionDocuments(
-            self.documents, lambda: self.parts.storage.run, lambda: self.settings.conversation
-        )
-        self.read_only = ReadOnlyReasons(
-            self.protocol.tell,
-            lambda: self.capability("textDocument", "publishDiagnostics") is not None,
-            lambda found: self.parts.document_compactor.read_only_reason(found),  # noqa: PLW0108 - there are no parts yet
-        )
-        self.instructions = Instructions(self.protocol.asking, lambda: self.client)
+        self.on_folders_changed: Callable[[], None] = lambda: None
         self.initialized = asyncio.Event()
         """Set once the editor has said `initialize`, and its settings are valid."""
         self._early_log: deque[dict[str, Any]] = deque(maxlen=EARLY_LOG)
         self._kept: set[asyncio.Task[Any]] = set()
         self.exit_code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._find_project = project_finder(())
+        self._begin = begin
         self._parts: Lithify | None = None
         self._capabilities: Any = None
         self._loop = asyncio.get_running_loop()
         self.protocol.on_initialize = self._initialize
+        self.protocol.on_answered = self._answered
         self.protocol.on_shutdown = self._shut_down
         self.protocol.on_exit = self.stop
-        self.protocol.on_position_encoding = self.documents.agree_on
         log.set_up(self._log_to_editor)
 
     @property
     def parts(self) -> Lithify:
-        """The assembled parts. Raises RuntimeError before `initialize`."""
+        """The assembled parts. Raises RuntimeError before `initialize` is answered."""
         if self._parts is None:
             raise RuntimeError("not initialized")
         return self._parts
@@ -120,14 +119,10 @@ class LithifyServer(LanguageServer):
         self._kept.add(task)
         task.add_done_callback(self._kept.discard)
 
-    def find_project(self, named: str | None) -> Project:
-        """The project of a path or URI; None means the first workspace folder, else the working folder."""
-        return self._find_project(named)
-
     def set_folders(self, folders: tuple[str, ...]) -> None:
         """Takes the workspace's folders, as URIs or paths; what cannot be one is left out."""
-        self.folders = tuple(folder for folder in folders if wire.is_place(folder))
-        self._find_project = project_finder(self.folders)
+        self.folders = tuple(folder for folder in folders if is_place(folder))
+        self.on_folders_changed()
 
     def set_settings(self, settings: Settings) -> None:
         """Puts settings in force."""
@@ -194,43 +189,43 @@ class LithifyServer(LanguageServer):
             return invalid_settings([*(settings if isinstance(settings, list) else []), *client_problems])
         self.client = client
         self.initial_settings = options if isinstance(options, dict) else {}
+        try:
+            named_data_dir(settings.data_dir, os.environ)
+        except RuntimeError as error:
+            return invalid_settings([SettingProblem("dataDir", settings.data_dir, f"a folder that can be ({error})")])
         info = params.get("clientInfo")
         name = info.get("name") if isinstance(info, dict) else None
-        self.client_name = name if isinstance(name, str) and name and wire.is_unicode(name) else "unknown"
+        self.client_name = name if isinstance(name, str) and name and is_unicode(name) else "unknown"
         self.set_folders(folders_of(params))
         self.set_settings(settings)
         for unknown in unknown_settings(options):
             logger.warning("There is no setting lithify.%s", unknown)
-        hooks = Hooks(
-            settings=lambda: self.settings,
-            find_project=self.find_project,
-            on_change=self._project_changed,
-            on_trouble=self._all_changed,
-            on_look=self._looked,
-            client=EditorClient(self.protocol) if self.client.complete else None,
-            desk=EditorDesk(self.documents, self.protocol.asking, self.capability, self.client_name),
-        )
-        try:
-            self._parts = Lithify(hooks, dict(os.environ))
-        except RuntimeError as error:  # a data folder in the home of somebody who is not there
-            return invalid_settings([SettingProblem("dataDir", settings.data_dir, f"a folder that can be ({error})")])
-        self.keep(asyncio.ensure_future(self._parts.watch()))
         self._capabilities = params.get("capabilities")
         self.initialized.set()
         self._loop.call_soon(self._tell_early_log)  # after the answer to this request
         return None
 
-    def _project_changed(self, project: Project) -> None:
+    def _answered(self) -> None:
+        """The editor has its answer. What fails now ends the process: it could do nothing of what it announced."""
+        try:
+            self._parts = self._begin(self)
+        except Exception as error:  # noqa: BLE001 - whoever waits for the exit code raises it
+            if not self.exit_code.done():
+                self.exit_code.set_exception(error)
+            return
+        self.keep(asyncio.ensure_future(self._parts.watch()))
+
+    def project_changed(self, project: Project) -> None:
         """Called from the storage thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.on_project_changed, project)
 
-    def _looked(self) -> None:
+    def looked(self) -> None:
         """After each look at the buffers, on the event loop."""
         self.on_look()
         self.on_sessions_changed()
 
-    def _all_changed(self) -> None:
+    def all_changed(self) -> None:
         """Called from the storage thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.on_all_changed)
@@ -271,10 +266,10 @@ def describe(problems: list[SettingProblem]) -> str:
     return "; ".join(f"lithify.{one.setting} is {one.given!r}, expected {one.expected}" for one in problems)
 
 
-def _client_options(options: Any) -> tuple[wire.ClientOptions, list[SettingProblem]]:
+def _client_options(options: Any) -> tuple[ClientOptions, list[SettingProblem]]:
     given = options.get("client") if isinstance(options, dict) else None
     try:
-        return wire.ClientOptions.model_validate({} if given is None else given), []
+        return ClientOptions.model_validate({} if given is None else given), []
     except ValidationError:
         expected = "an object with complete, bufferStatus, sessionChanged and askInstructions, each true or false"
-        return wire.ClientOptions(), [SettingProblem("client", given, expected)]
+        return ClientOptions(), [SettingProblem("client", given, expected)]

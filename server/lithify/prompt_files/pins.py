@@ -6,7 +6,6 @@ Needs the standard library alone, like everything the build of the wheel imports
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +66,8 @@ def templates_dir(package_dir: Path = PACKAGE_DIR) -> Path:
 
 def kimi_pin(templates: Path | None = None) -> Pin:
     """The pin of kimi-cli. Raises OSError, ValueError or KeyError when Lithify's own `sources.toml` is not whole."""
+    import tomllib  # the server starts without
+
     with ((templates or templates_dir()) / "sources.toml").open("rb") as file:
         table = tomllib.load(file)["kimi-cli"]
     return Pin(

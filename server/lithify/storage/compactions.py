@@ -11,10 +11,10 @@ import sqlite3
 from lithify.core import tool_groups
 from lithify.core.brief import brief
 from lithify.core.conversation import Range, kept_in_front
-from lithify.core.events import same_json, storable_json
 from lithify.core.messages import Message
 from lithify.core.outcomes import LithifyError
 from lithify.core.sessions import Changed, CompactionRecord, NewCompaction, Undone
+from lithify.core.stored_json import same_json, storable_json
 from lithify.storage.sessions import SessionStore
 
 

@@ -11,7 +11,8 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 
 from lithify.core.entries import Entry
-from lithify.core.events import EventState, StoredEvent, buffer_line, storable_json
+from lithify.core.events import EventState, StoredEvent, buffer_line
+from lithify.core.stored_json import storable_json
 from lithify.storage.database import sound_text
 
 _NEXT = "(SELECT coalesce(max(sequence), 0) + 1 FROM events)"

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lithify.core.events import storable_json
 from lithify.core.ranking import WEIGHTS, added_scores, telling
 from lithify.core.records import (
     MAX_FACT,
@@ -26,6 +25,7 @@ from lithify.core.records import (
     similarity,
     spaced,
 )
+from lithify.core.stored_json import storable_json
 from lithify.storage.database import sound_text
 
 MAX_QUERY_WORDS = 32

@@ -37,12 +37,18 @@ class NotAFile(OSError):
 
 def data_dir(configured: str | None, environment: Mapping[str, str]) -> Path:
     """The data folder: the setting `dataDir`, else LITHIFY_DATA_DIR, else the platform's user data folder."""
-    named = configured or environment.get(DATA_DIR_VARIABLE)
-    if named:
-        return Path(named).expanduser().absolute()
-    import platformdirs
+    if (named := named_data_dir(configured, environment)) is not None:
+        return named
+    import platformdirs  # where a folder is named, nobody needs it
 
     return Path(platformdirs.user_data_path("lithify", appauthor=False))
+
+
+def named_data_dir(configured: str | None, environment: Mapping[str, str]) -> Path | None:
+    """The data folder that the setting or the variable names; None where neither does. Raises RuntimeError for one in
+    the home of somebody who is not there."""
+    named = configured or environment.get(DATA_DIR_VARIABLE)
+    return Path(named).expanduser().absolute() if named else None
 
 
 def database_file(folder: Path) -> Path:

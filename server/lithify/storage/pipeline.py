@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from lithify.core.breaker import Breaker
-from lithify.core.events import storable_json
 from lithify.core.model_calls import Answerer
 from lithify.core.pipeline import Purpose, RunState
+from lithify.core.stored_json import storable_json
 
 
 class PipelineStore:

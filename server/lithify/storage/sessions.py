@@ -10,9 +10,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from lithify.core.events import storable_json
 from lithify.core.messages import Message, counted_bytes
 from lithify.core.sessions import SessionInfo
+from lithify.core.stored_json import storable_json
 from lithify.storage.database import sound_text
 
 _COLUMNS = (

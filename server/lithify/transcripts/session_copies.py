@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from lithify.transcripts import claude_code, codex, gemini, kimi_code
+from lithify.core.format_names import CLAUDE_CODE, CODEX, GEMINI, KIMI_CODE
 from lithify.transcripts.chat_messages import listed, mapped, string
 from lithify.transcripts.json_places import members
 from lithify.transcripts.json_text import Fault, skip_mark, skip_space, value_at
 from lithify.transcripts.model import Stamp
 from lithify.transcripts.opencode_ids import behind, falling_id, renewed
 
-COPIED = frozenset({claude_code.name, codex.name, gemini.name, kimi_code.name})
+COPIED = frozenset({CLAUDE_CODE, CODEX, GEMINI, KIMI_CODE})
 """The formats of files whose agent takes up a copy under another id."""
 
 _Path: TypeAlias = tuple[str, ...]
@@ -44,10 +44,10 @@ def _in_codex(record: Mapping[str, Any]) -> Sequence[_Path]:
 
 
 _FIELDS: Mapping[str, Callable[[Mapping[str, Any]], Sequence[_Path]]] = {
-    claude_code.name: _top,
-    codex.name: _in_codex,
-    gemini.name: _in_gemini,
-    kimi_code.name: _top,
+    CLAUDE_CODE: _top,
+    CODEX: _in_codex,
+    GEMINI: _in_gemini,
+    KIMI_CODE: _top,
 }
 """By format, the fields of a record that hold the id of the session that the record belongs to. Source: files of the
 versions above."""

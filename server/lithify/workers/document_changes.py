@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from lithify.core.compaction_results import Summarised
 from lithify.core.conversation import Range, kept_in_front
 from lithify.core.document_compactions import DocumentCompaction, TextChange, text_before
+from lithify.core.format_names import OPENCODE
 from lithify.core.messages import Message, text_parts
 from lithify.core.outcomes import LithifyError
 from lithify.core.typed_edits import Span, Typed, moved
-from lithify.transcripts import opencode
 from lithify.transcripts.model import Stamp, Transcript
 from lithify.transcripts.reading import Reading
 from lithify.transcripts.text_edits import smallest_edit
@@ -51,7 +51,7 @@ def new_text(text: str, reading: Reading, done: Summarised, stamp: Stamp) -> New
     after = reading.format.write(text, reading.transcript, planned.start, planned.end, done.summary, stamp)
     transcript = reading.format.parse(after)
     appended = after.startswith(text)
-    belongs_to_agent = appended or reading.format.name == opencode.name
+    belongs_to_agent = appended or reading.format.name == OPENCODE
     if belongs_to_agent and not is_as_meant(reading.transcript, planned, done.summary, transcript):
         raise LithifyError(
             "unsupported_document",

@@ -10,9 +10,9 @@ from typing import Protocol, TypeVar
 
 from lithify.core.agent_sessions import in_agent
 from lithify.core.file_writes import Changed, FileCut, FileWrite, Held, InUse, NotAsItWas, Written
+from lithify.core.format_names import KIMI_CONTEXT
 from lithify.core.outcomes import LithifyError
 from lithify.core.typed_edits import Span, Typed
-from lithify.transcripts import kimi_context
 from lithify.transcripts.lines import Lines
 from lithify.transcripts.model import Stamp
 from lithify.transcripts.reading import Reading, read_again
@@ -253,7 +253,7 @@ class Places:
         if found.only_grows:
             return self._files.add(path, before, after, backup_id=how.backup_id)
         if not how.appended:
-            rotates = name == kimi_context.name
+            rotates = name == KIMI_CONTEXT
             return self._files.rewrite(path, before, after, format_name=name, rotates=rotates, ours=how.ours)
         if len(after) < len(before):
             return self._files.cut(path, before, after, format_name=name, ours=how.ours)

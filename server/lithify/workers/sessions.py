@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lithify.core.events import EventSource, NewEvent, StoredEvent, same_json, storable_json, stored_event
+from lithify.core.events import EventSource, NewEvent, StoredEvent, stored_event
 from lithify.core.messages import Message
 from lithify.core.outcomes import LithifyError, Rejected
 from lithify.core.projects import Project
 from lithify.core.sessions import SessionInfo
 from lithify.core.settings import Settings
+from lithify.core.stored_json import same_json, storable_json
 from lithify.core.utterances import CALLS_LOOK_BACK, Utterance, said_by
 from lithify.workers.ingestion import Ingestion
 from lithify.workers.ports import Store

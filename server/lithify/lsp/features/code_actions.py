@@ -9,10 +9,9 @@ from typing import Any
 from lsprotocol import types
 
 from lithify.lsp import document_wire as wire
+from lithify.lsp.announced import COMPACT_KIND
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.shown_document import Offered, ShownDocument, amount, shown
-
-KIND = "refactor.rewrite.compact"
 
 UP_TO_HERE = "lithify.compact_up_to_here"
 CONVERSATION = "lithify.compact_conversation"
@@ -30,15 +29,14 @@ def register(server: LithifyServer) -> None:
         commands = _commands(document, params.range, asks=server.instructions.can_be_asked)
         if server.capability("textDocument", "codeAction", "codeActionLiteralSupport") is None:
             return commands  # an editor of before LSP 3.8 takes commands alone
-        return [{"title": one["title"], "kind": KIND, "command": one} for one in commands]
+        return [{"title": one["title"], "kind": COMPACT_KIND, "command": one} for one in commands]
 
     server.protocol.on_request(types.TEXT_DOCUMENT_CODE_ACTION, wire.CodeActionParams, actions)
-    server.protocol.announce("code_action_provider", types.CodeActionOptions(code_action_kinds=[KIND]))
 
 
 def _wanted(only: Sequence[str] | None) -> bool:
     """Whether the editor asked for actions of our kind, by its name or that of a wider one."""
-    return not only or any(one in ("", KIND) or KIND.startswith(f"{one}.") for one in only)
+    return not only or any(one in ("", COMPACT_KIND) or COMPACT_KIND.startswith(f"{one}.") for one in only)
 
 
 def _commands(document: ShownDocument, asked: wire.Range, *, asks: bool) -> list[dict[str, Any]]:

@@ -36,7 +36,6 @@ def register(server: LithifyServer) -> None:
         return await beside_the_loop(document.lines, answer)
 
     server.protocol.on_request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, wire.DocumentParams, symbols)
-    server.protocol.announce("document_symbol_provider", True)
 
 
 def _symbols(document: ShownDocument) -> list[tuple[str, str, types.SymbolKind, JsonRange]]:

@@ -32,9 +32,3 @@ def register(server: LithifyServer) -> None:
     notification(types.TEXT_DOCUMENT_DID_CHANGE, wire.DidChange, did_change)
     notification(types.TEXT_DOCUMENT_DID_CLOSE, wire.DocumentParams, did_close)
     notification(types.TEXT_DOCUMENT_DID_SAVE, wire.DocumentParams, did_save)
-    sync = types.TextDocumentSyncOptions(
-        open_close=True,
-        change=types.TextDocumentSyncKind.Incremental,
-        save=types.SaveOptions(include_text=False),
-    )
-    server.protocol.announce("text_document_sync", sync)

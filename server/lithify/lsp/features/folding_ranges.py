@@ -24,7 +24,6 @@ def register(server: LithifyServer) -> None:
         return found[:limit] if isinstance(limit, int) else found
 
     server.protocol.on_request(types.TEXT_DOCUMENT_FOLDING_RANGE, wire.DocumentParams, ranges)
-    server.protocol.announce("folding_range_provider", True)
 
 
 def _ranges(document: ShownDocument) -> list[dict[str, Any]]:

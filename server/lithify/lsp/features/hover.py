@@ -27,7 +27,6 @@ def register(server: LithifyServer) -> None:
         return _hover(document, offset_of(document.lines, at.line, at.character, document.encoding))
 
     server.protocol.on_request(types.TEXT_DOCUMENT_HOVER, wire.HoverParams, hover)
-    server.protocol.announce("hover_provider", True)
 
 
 def _hover(document: ShownDocument, offset: int) -> dict[str, Any] | None:

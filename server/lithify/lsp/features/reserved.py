@@ -7,13 +7,13 @@ from typing import Any
 from pydantic import ConfigDict
 
 from lithify.core.outcomes import LithifyError
-from lithify.lsp import wire
 from lithify.lsp.server import LithifyServer
+from lithify.lsp.wire_base import Wire
 
 COMMANDS = ("lithify.compact_memory",)
 
 
-class Anything(wire.Wire):
+class Anything(Wire):
     """Params that nobody reads."""
 
     model_config = ConfigDict(extra="allow")

@@ -13,6 +13,7 @@ from lithify.core.projects import Project
 from lithify.core.sessions import CompactionRecord, SessionInfo
 from lithify.lsp import convert, wire
 from lithify.lsp.server import LithifyServer
+from lithify.lsp.wire_base import is_unicode, project_uri
 from lithify.workers.ports import Store
 from lithify.workers.sessions import Opening
 
@@ -78,7 +79,7 @@ def _register_notifications(server: LithifyServer) -> None:
 def _project(server: LithifyServer, named: Any) -> Project:
     """The project of a session that is opened; the default one, with a warning, where none is named as it should be."""
     try:
-        return server.find_project(None if named is None else wire.project_uri(named))
+        return server.find_project(None if named is None else project_uri(named))
     except (ValueError, LithifyError) as error:
         logger.warning("lithify/didOpenSession: projectUri: %s; the session is kept in the default project", error)
         return server.find_project(None)
@@ -178,6 +179,6 @@ def _after(cursor: str | None) -> tuple[str, str] | None:
     except (ValueError, RecursionError):
         found = None
     match found:
-        case [str(at), str(session_id)] if wire.is_unicode(at + session_id):
+        case [str(at), str(session_id)] if is_unicode(at + session_id):
             return at, session_id
     raise LithifyError("invalid_params", "cursor: not one that lithify/listSessions gave; ask again without it")
