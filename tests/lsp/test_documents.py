@@ -99,6 +99,17 @@ def test_lines_end_where_an_editor_ends_them(text: str) -> None:
     assert Lines(text).starts == starts
 
 
+@given(FEW)
+def test_the_lines_of_a_text_are_the_same_before_and_after_it_is_parted(text: str) -> None:
+    whole, parted = Lines(text), Lines(text)
+    listed = parted.all
+    numbers = range(len(listed))
+    assert list(whole.each()) == list(map(whole.line, numbers)) == list(parted.each()) == listed == lines_of(text)
+    assert (whole.starts, whole.count, whole.length) == (parted.starts, len(listed), len(text))
+    assert [whole.bounds(one) for one in range(len(listed) + 1)] == [parted.bounds(one) for one in [*numbers, 99]]
+    assert whole.text is text
+
+
 @given(FEW, st.sampled_from(ENCODINGS), st.data())
 def test_a_position_is_found_from_an_offset_and_back(text: str, encoding: Encoding, data: st.DataObject) -> None:
     offset = between_characters(text, data.draw(st.integers(0, len(text))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -18,12 +19,12 @@ URI = "file:///chats/a.jsonl"
 CHAT = [user("one"), said("two"), user("three"), said("four"), user("five")]
 
 
-def shown(messages: list[Any]) -> ShownDocument:
+def shown(messages: list[Any], uri: str = URI) -> ShownDocument:
     lines = Lines(json_lines(messages))
     reading = read_again(lines, "a.jsonl", None)
     assert reading is not None
-    compactions = DocumentCompactions(URI, lines, reading.outline, Conversation())
-    return ShownDocument(URI, lines, reading.outline, "utf-16", compactions)
+    compactions = DocumentCompactions(uri, lines, reading.outline, Conversation())
+    return ShownDocument(uri, lines, reading.outline, "utf-16", compactions)
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +33,12 @@ def _few_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(feature, "MOST_SHOWN", 3)
 
 
+def lenses(document: ShownDocument) -> list[dict[str, Any]]:
+    return list(map(json.loads, code_lenses._lenses(document)))
+
+
 def titles(document: ShownDocument) -> list[tuple[int, str]]:
-    return [(one["range"]["start"]["line"], one["command"]["title"]) for one in code_lenses._lenses(document)]
+    return [(one["range"]["start"]["line"], one["command"]["title"]) for one in lenses(document)]
 
 
 def test_the_last_messages_have_lenses_and_the_first_of_them_tells_of_the_others() -> None:
@@ -41,6 +46,25 @@ def test_the_last_messages_have_lenses_and_the_first_of_them_tells_of_the_others
     assert found[0] == (2, "The 2 messages above have code actions instead of lenses")
     assert [line for line, _ in found[1:]] == [2, 3, 4]
     assert found[-1][1].startswith("Compact up to here: 5 messages")
+
+
+def test_a_lens_is_json_whatever_its_document_is_called() -> None:
+    uri = 'file:///a "\\\n\ud800é.jsonl'
+    (lens,) = lenses(shown([user("one")], uri))
+    assert lens == {
+        "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
+        "command": {
+            "title": "Compact up to here: 1 message, 2 tokens",
+            "command": "lithify.compact_up_to_here",
+            "arguments": [{"uri": uri, "line": 0}],
+        },
+    }
+
+
+def test_a_text_is_shown_with_its_lenses_without_being_parted_into_lines() -> None:
+    document = shown(CHAT)
+    assert len(lenses(document)) == 4
+    assert document.lines.text is document.lines.text  # one that was parted is put together anew each time
 
 
 def test_where_all_messages_have_lenses_nothing_is_told() -> None:

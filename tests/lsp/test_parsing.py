@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,6 +40,33 @@ def test_a_body_nested_too_deeply_tells_the_limit_and_its_id() -> None:
     assert isinstance(unreadable, Unreadable)
     assert unreadable.message_id == 7
     assert str(MAX_NESTING) in unreadable.problem
+
+
+@pytest.fixture
+def _limit_of_the_server() -> Iterator[None]:
+    limit, size = sys.getrecursionlimit(), threading.stack_size(64 << 20)
+    sys.setrecursionlimit(2 * MAX_NESTING)
+    yield
+    sys.setrecursionlimit(limit)
+    threading.stack_size(size)
+
+
+@pytest.mark.usefixtures("_limit_of_the_server")
+@pytest.mark.parametrize("levels", [200, MAX_NESTING, MAX_NESTING + 1, 2 * MAX_NESTING - 1000, 1_000_000])
+def test_a_body_is_read_up_to_the_limit_and_not_beyond_it(levels: int) -> None:
+    found = parse(b"[" * levels + b"]" * levels)
+    assert isinstance(found, list) is (levels <= MAX_NESTING)
+    assert isinstance(found, Unreadable) is (levels > MAX_NESTING)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32-be"])
+def test_a_body_may_be_encoded_as_json_may(encoding: str) -> None:
+    assert parse('{"a":["é\U0001f600",1.5]}'.encode(encoding)) == {"a": ["é\U0001f600", 1.5]}
+
+
+def test_what_only_python_takes_for_json_is_read() -> None:
+    assert parse(b'["\\ud800", -Infinity, 1e400]') == ["\ud800", float("-inf"), float("inf")]
+    assert parse(b'["\xed\xa0\x80"]') == ["\ud800"]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ import pytest
 from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
 
 from lithify.core.outcomes import LithifyError
-from lithify.lsp import wire
+from lithify.lsp import wire, work
 from lithify.lsp.inbox import Inbox
 from lithify.lsp.protocol import LithifyProtocol
+from lithify.lsp.running import JsonText
 from lithify.lsp.server import LithifyServer
 
 pytestmark = pytest.mark.asyncio
@@ -50,7 +51,7 @@ class Wired:
     """A protocol object that believes it is initialized, and what it sends."""
 
     def __init__(self) -> None:
-        self.protocol: LithifyProtocol = LithifyServer().protocol
+        self.protocol: LithifyProtocol = LithifyServer(work.begin).protocol
         self.protocol._initialized = True
         self.wire = Wire()
         self.protocol.set_writer(self.wire)
@@ -91,6 +92,18 @@ class Wired:
             "asking": len(protocol.asking),
             "tasks": len(asyncio.all_tasks()),
         }
+
+
+async def test_a_result_that_is_json_already_is_sent_as_it_is() -> None:
+    wired = Wired()
+
+    async def written(_: wire.SessionParams) -> JsonText:
+        return JsonText('[{"a": "\u00e9"}]')
+
+    wired.protocol.on_request("test/written", wire.SessionParams, written)
+    wired.receive(id='"7', method="test/written", params={"sessionId": "s"})
+    await wired.settle()
+    assert wired.answers('"7') == [{"jsonrpc": "2.0", "id": '"7', "result": [{"a": "\u00e9"}]}]
 
 
 async def test_the_pinned_library_has_the_private_names_that_are_overridden() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 
 from lithify.core.conversation import InvalidRange, Noop, Plan, Range, kept_in_front, plan_compaction
 from lithify.core.messages import Message, role_of
@@ -30,8 +29,8 @@ class Plans:
             return InvalidRange(f"index is {anchor}, but must lie between 0 and {len(self._messages) - 1}")
         if anchor < self._first_spoken:
             return Noop("system_only")
-        asked = Range(0, anchor + 1)
-        return Plan(asked if exact else Range(0, self._ends_up_to[anchor]), asked)
+        asked, end = Range(0, anchor + 1), self._ends_up_to[anchor]
+        return Plan(asked if exact or end == asked.end else Range(0, end), asked)
 
     def compaction(
         self, *, start: int | None, end: int | None, max_preserved_messages: int, exact: bool = False
@@ -50,9 +49,13 @@ class Plans:
 def _closed(reach_end: list[int]) -> list[int]:
     """For each message, where the range that begins in front and includes it ends, once it parts no call from its
     results. A range that begins in front is widened at its end alone."""
-    furthest = list(accumulate(reach_end, max))
-    closed = [0] * (len(reach_end) + 1)
+    furthest, far = [0], 0
+    for reached in reach_end:
+        if reached > far:
+            far = reached
+        furthest.append(far)
+    closed = list(range(len(furthest)))
     for end in range(len(reach_end), 0, -1):
-        far = furthest[end - 1]
-        closed[end] = end if far == end else closed[far]
+        if furthest[end] != end:
+            closed[end] = closed[furthest[end]]
     return closed[1:]

@@ -8,6 +8,7 @@ from typing import Any
 from lithify.core.messages import Message
 
 _KEPT = ("role", "tool_call_id", "tool_call_ids")
+_SAID = ("role", "content")
 _GROUPING = frozenset({"tool_use", "tool_result"})
 
 
@@ -17,16 +18,15 @@ def bare(message: Message) -> Message:
 
     Whatever `core.conversation` and `core.tool_groups` plan for a conversation, they plan for its bare messages too.
     """
-    kept: Message = {}
-    for key in _KEPT:
-        if key in message:
-            kept[key] = message[key]
-    calls, role = message.get("tool_calls"), message.get("role")
+    role, content = message.get("role"), message.get("content")
+    if len(message) == len(_SAID) and isinstance(role, str) and isinstance(content, str):
+        return _with_role_alone(role)
+    kept: Message = {key: message[key] for key in _KEPT if key in message}
+    calls = message.get("tool_calls")
     if isinstance(calls, list):
         kept["tool_calls"] = [{"id": one.get("id")} if isinstance(one, dict) else one for one in calls]
     elif calls:
         kept["tool_calls"] = True
-    content = message.get("content")
     if isinstance(content, list) and (parts := [_bare_part(part) for part in content if _is_grouping(part)]):
         kept["content"] = parts
     return _with_role_alone(role) if len(kept) == 1 and isinstance(role, str) else kept

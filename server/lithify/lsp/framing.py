@@ -36,10 +36,11 @@ class FrameDecoder:
                         return
                     self._length = _content_length(bytes(self._buffer[position:end]))
                     position = end + 4
-                if len(self._buffer) - position < self._length:
+                end = position + self._length
+                if len(self._buffer) < end:
                     return
-                body = bytes(self._buffer[position : position + self._length])
-                position += self._length
+                body = bytes(memoryview(self._buffer)[position:end])  # copied once: it may be as long as a document
+                position = end
                 self._length = None
                 yield body
         finally:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
-from lithify.transcripts.json_text import Fault, skip_mark, skip_space, value_at
+from lithify.transcripts.json_text import Fault, plain_value, skip_mark, skip_space, value_at
 from lithify.transcripts.model import TranscriptMessage
 
 LOOKED_AT = 50
@@ -78,6 +78,9 @@ def looking_once() -> Iterator[None]:
 
 def json_of(source: str, *, strict: bool) -> tuple[Any, str | None]:
     """The one JSON value that the source is, or None and what is wrong with it."""
+    value = plain_value(source)
+    if value is not None:
+        return value, None
     read = value_at(source, 0, strict=strict)
     if isinstance(read, Fault):
         return None, read.message

@@ -9,10 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json
+
+from lithify.core.nesting import is_nested_deeper
 from lithify.transcripts.model import Problem
 
-MAX_DEPTH = 200
-"""Levels of nesting that are read: what is decoded here has to be encoded elsewhere, deeper in the call stack."""
+MAX_DEPTH = 201
+"""Levels of nesting that are read, as many as `pydantic_core.from_json` takes: what is decoded here has to be encoded
+elsewhere, deeper in the call stack."""
 
 LINE_ENDING = re.compile(r"\r\n|\n|\r")
 BYTE_ORDER_MARK = "\ufeff"
@@ -50,23 +54,18 @@ def value_at(text: str, offset: int, *, strict: bool = True) -> tuple[Any, int] 
         return Fault(offset, _TOO_DEEP)
     except ValueError as error:
         return Fault(offset, f"not readable: {error}")
-    opened = text.count("[", offset, end) + text.count("{", offset, end)
-    if opened > MAX_DEPTH and _is_deep(value):
+    if end - offset > len("[]") * MAX_DEPTH and is_nested_deeper(MAX_DEPTH, value):
         return Fault(offset, _TOO_DEEP)
     return value, end
 
 
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [child for parent in level for child in _children(parent) if isinstance(child, dict | list)]
-        if not level:
-            return False
-    return True
-
-
-def _children(parent: Any) -> Iterable[Any]:
-    return parent.values() if isinstance(parent, dict) else parent
+def plain_value(source: str) -> Any:
+    """The one JSON value that a source is, read in a fraction of the time that `value_at` takes; None for a null, and
+    for whatever that has to be asked about: what is no JSON, is nested too deeply, or holds a lone surrogate."""
+    try:
+        return from_json(source, allow_inf_nan=False, cache_strings="keys")
+    except (TypeError, ValueError):
+        return None
 
 
 def skip_mark(text: str) -> int:

@@ -78,6 +78,11 @@ class ArrangedMessages(PlacedMessages):
         (start, end), *more = map(self.reading.span, self.reading.arrangement.messages[index])
         return TranscriptMessage(self.reading.message(index), start, end, tuple(more))
 
+    def first_lines(self, first: int) -> list[int]:
+        """The line at which each message from that one on begins."""
+        messages = self.reading.arrangement.messages[first:]
+        return messages.lines if isinstance(messages, OneLineEach) else [lines[0] for lines in messages]
+
 
 def places_of_messages(messages: Sequence[TranscriptMessage], start: int, end: int) -> list[list[tuple[int, int]]]:
     """The places of the messages [start, end), the first one's first; none of them is decoded for it."""
@@ -103,7 +108,7 @@ def parse_lines(line_format: LineFormat, text: str) -> Transcript:
 def read_lines(line_format: LineFormat, lines: Lines, before: LineReading | None = None) -> LineReading:
     """The reading of a text. `before`: that of an earlier text, of which everything is taken over that the lines in
     common say."""
-    ground = Ground(lines.all[0].startswith(BYTE_ORDER_MARK), lines.has_lone_returns)
+    ground = Ground(lines.line(0).startswith(BYTE_ORDER_MARK), lines.has_lone_returns)
     if before is None or before.format is not line_format or before.ground != ground:
         return _read_all(line_format, lines, ground)
     old, new = before.lines.all, lines.all
@@ -122,7 +127,7 @@ def read_lines(line_format: LineFormat, lines: Lines, before: LineReading | None
 
 def source_of(lines: Lines, line: int) -> tuple[int, str]:
     """A line without the white space around it, and where it begins in the line."""
-    whole = lines.all[line]
+    whole = lines.line(line)
     mark = skip_mark(whole) if line == 0 else 0
     body = whole[mark:].rstrip("\r\n")
     source = body.lstrip(_BLANK)
@@ -132,7 +137,7 @@ def source_of(lines: Lines, line: int) -> tuple[int, str]:
 def _read_all(line_format: LineFormat, lines: Lines, ground: Ground) -> LineReading:
     facts_of = line_format.facts_of
     shapes, sizes = _columns([_facts(line_format, lines, 0)])
-    for whole in islice(lines.all, 1, None):
+    for whole in islice(lines.each(), 1, None):
         source = whole.strip(_AROUND)
         shape, size = facts_of(source) if source and not source.isspace() else _BLANK_LINE
         shapes.append(shape)
@@ -140,7 +145,7 @@ def _read_all(line_format: LineFormat, lines: Lines, ground: Ground) -> LineRead
     return _arranged(line_format, lines, shapes, sizes, ground)
 
 
-def _read_between(before: LineReading, lines: Lines, replaced: range, made: range) -> Iterator[LineFacts]:
+def _read_between(before: LineReading, lines: Lines, replaced: range, made: range) -> Iterator[tuple[Any, Any]]:
     """The facts of the lines `made`; those that were among the `replaced` ones too are not read again."""
     old, new = before.lines.all, lines.all
     known = {old[line]: line for line in replaced} if len(made) > 1 else {}
@@ -155,12 +160,12 @@ def _read_between(before: LineReading, lines: Lines, replaced: range, made: rang
 _BLANK_LINE = LineFacts(None)
 
 
-def _facts(line_format: LineFormat, lines: Lines, line: int) -> LineFacts:
+def _facts(line_format: LineFormat, lines: Lines, line: int) -> tuple[Any, Any]:
     source = source_of(lines, line)[1]
     return line_format.facts_of(source) if source and not source.isspace() else _BLANK_LINE
 
 
-def _columns(facts: Iterable[LineFacts]) -> tuple[list[Any], list[Any]]:
+def _columns(facts: Iterable[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
     """Shapes and sizes as two lists, which cost less than an object for each line."""
     shapes, sizes = [], []
     for shape, size in facts:

@@ -4,7 +4,8 @@ the lines it touches, and shares the others."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
 
 from lithify.transcripts.json_text import LINE_ENDING
 
@@ -12,8 +13,8 @@ from lithify.transcripts.json_text import LINE_ENDING
 class Lines:
     """A text by its lines. It never changes; an edit makes another one.
 
-    The text is kept once: whole until somebody asks for its lines, then only as these. Threads may share it: what is
-    found late is found the same by each.
+    The text is kept once: whole until somebody asks for all its lines as a list, as an edit does, then only as these.
+    Threads may share it: what is found late is found the same by each.
     """
 
     def __init__(self, text: str, *, lines: list[str] | None = None, lone_returns: bool | None = None) -> None:
@@ -32,16 +33,40 @@ class Lines:
     def all(self) -> list[str]:
         """Every line with its ending; the last one has none, and is empty behind a final line ending."""
         if self._all is None:
-            self._all = split_lines(self.text)
+            self._all = list(self.each())
             self._whole = None
         return self._all
+
+    def each(self) -> Iterator[str]:
+        """All lines, one after the other, as `all` has them; the text stays as it is kept."""
+        whole = self._whole
+        if whole is None:
+            return iter(self.all)
+        return (whole[begin:end] for begin, end in pairwise([*self.starts, len(whole)]))
+
+    def line(self, number: int) -> str:
+        """One of the lines that `all` has, counted from 0."""
+        whole = self._whole
+        if whole is None:
+            return self.all[number]
+        end = self.starts[number + 1] if number + 1 < len(self.starts) else len(whole)
+        return whole[self.starts[number] : end]
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self.starts)
 
     @property
     def starts(self) -> list[int]:
         """The offset at which each line begins."""
         if self._starts is None:
-            starts = list(accumulate(map(len, self.all), initial=0))
-            self._starts = starts[:-1]
+            whole = self._whole
+            if whole is None:
+                starts = list(accumulate(map(len, self.all), initial=0))
+                self._starts = starts[:-1]
+            else:
+                self._starts = line_starts(whole)
         return self._starts
 
     @property
@@ -54,7 +79,9 @@ class Lines:
     def has_lone_returns(self) -> bool:
         """Whether a line ends in a carriage return alone."""
         if self._lone_returns is None:
-            self._lone_returns = any(line.endswith("\r") for line in self.all)
+            whole = self._whole
+            returned = any(line.endswith("\r") for line in self.all) if whole is None else _has_lone_returns(whole)
+            self._lone_returns = returned
         return self._lone_returns
 
     def line_of(self, offset: int) -> int:
@@ -63,10 +90,10 @@ class Lines:
 
     def bounds(self, line: int) -> tuple[int, int]:
         """Where a line begins and ends, its line ending left out. A line behind the last one is the text's end."""
-        if line >= len(self.all):
+        if line >= self.count:
             return self.length, self.length
         begin = self.starts[line]
-        return begin, begin + len(self.all[line].rstrip("\r\n"))
+        return begin, begin + len(self.line(line).rstrip("\r\n"))
 
     def edited(self, start: int, end: int, replacement: str) -> Lines:
         """The text with the characters [start, end) replaced."""
@@ -84,11 +111,19 @@ class Lines:
 
 def split_lines(text: str) -> list[str]:
     """The lines of a text with their endings, and behind the last ending what is left, empty or not."""
-    if "\r" in text and text.count("\r") != text.count("\r\n"):
-        ends = [found.end() for found in LINE_ENDING.finditer(text)]
-        return [text[begin:end] for begin, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-    lines, begin = [], 0
-    while end := text.find("\n", begin) + 1:
-        lines.append(text[begin:end])
-        begin = end
-    return [*lines, text[begin:]]
+    return list(Lines(text).each())
+
+
+def line_starts(text: str) -> list[int]:
+    """The offset at which each line of a text begins; the last line is what stands behind the last line ending."""
+    if _has_lone_returns(text):
+        return [0, *(found.end() for found in LINE_ENDING.finditer(text))]
+    starts, find, end = [0], text.find, 0
+    while end := find("\n", end) + 1:
+        starts.append(end)
+    return starts
+
+
+def _has_lone_returns(text: str) -> bool:
+    """Whether a line of a text ends in a carriage return alone."""
+    return "\r" in text and text.count("\r") != text.count("\r\n")

@@ -10,7 +10,6 @@ from lithify.transcripts.json_lines import first_objects, json_of, lines_between
 from lithify.transcripts.line_format import (
     Arrangement,
     Ground,
-    LineFacts,
     LineFormat,
     OneLineEach,
     message_of_line,
@@ -34,12 +33,12 @@ def parse(text: str) -> Transcript:
     return parse_lines(LINES, text)
 
 
-def _facts_of(source: str) -> LineFacts:
+def _facts_of(source: str) -> tuple[Message | str, int]:
     """The shape is the bare message, or what is wrong with the line."""
     value, fault = json_of(source, strict=True)
     if is_message(value):
-        return LineFacts(bare(value), counted_bytes(value))
-    return LineFacts(fault or "not a message: no object with a role")
+        return bare(value), counted_bytes(value)
+    return fault or "not a message: no object with a role", 0
 
 
 def _arrange(shapes: Sequence[Message | str | None], _ground: Ground) -> Arrangement:

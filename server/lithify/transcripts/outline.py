@@ -82,6 +82,13 @@ class Outline:
         messages = self.transcript.messages
         return [places[0] for places in places_of_messages(messages, first, len(messages))]
 
+    def first_lines(self, lines: Lines, first: int = 0) -> Sequence[int]:
+        """The line of the text at which each message from that one on begins."""
+        messages = self.transcript.messages
+        if isinstance(messages, ArrangedMessages):
+            return messages.first_lines(first)
+        return [lines.line_of(start) for start, _ in self.spans(first)]
+
     def title(self, index: int) -> str:
         """The role of a message and its first words, on one line."""
         if (known := self._titles.get(index)) is not None:

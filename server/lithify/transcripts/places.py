@@ -103,8 +103,8 @@ class PlacesByLine:
 
     def last_in(self, line: int) -> int | None:
         """The last message that stands on a line."""
-        first, behind = bisect_left(self._lines, line), bisect_right(self._lines, line)
-        return max(self._messages[first:behind]) if first < behind else None
+        behind = bisect_right(self._lines, line)
+        return self._messages[behind - 1] if behind and self._lines[behind - 1] == line else None
 
     def _is_said(self, line: int) -> bool:
         at = bisect_left(self._lines, line)

@@ -77,7 +77,7 @@ def unseen_at(path: str, lines: Lines, agent: Agent, environment: Mapping[str, s
         return None
     if file is None:
         return None
-    last = last_version(reversed(lines.all)) if agent.seen.by_last else None
+    last = last_version(map(lines.line, reversed(range(lines.count)))) if agent.seen.by_last else None
     return unseen(agent, last or file.version)
 
 
