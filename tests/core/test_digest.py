@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lithify.core.digest import digest, talk
+from lithify.core.digest import cues, digest
 from lithify.core.digest.talk import is_rule
 from tests.support.chats import Message, claude_used, said, used, user
 
@@ -445,18 +445,18 @@ def test_a_chat_in_another_language_keeps_its_requests_and_results() -> None:
 
 DECISIONS = (
     "Let's use tabs. lets keep it. I go with A. Going with B. decided. A decision. instead of. rather than. because. "
-    "root cause. the reason. caused by. turns out. trade-off. opted. switched to. prefer. no longer. rules out. "
-    "we should. to fix. the real. 因为. 改用. 決定. 原因"
+    "root cause. the reason. caused by. turns out. trade-off. tradeoff. opted. switch to. switched to. switching from. "
+    "prefer. no longer. rules out. we should. to fix. the real. 因为. 改用. 決定. 原因"
 )
 DEMANDS = (
-    "Always. never. don't. dont x. do not. must. should. make sure. ensure. please use. only use. avoid. without. "
-    "at least. at most. no need to. 不要. 必须. 請務必. 請确保. 不能. 避免"
+    "Always. never. don't. dont x. I dont. do not. must. should. shouldn't. shouldnt. make sure. ensure. please use. "
+    "only use. avoid. without. at least. at most. no need to. 不要. 必须. 請務必. 請确保. 不能. 避免"
 )
 RULES = (
     "Always lint. please never. From now on. going forward. MSRV 1. minimum supported. edition 2021. only use. "
     "Use only. stick to. use A, not B. use A instead of B. Keep it unchanged. leave it intact. don't ever touch. "
-    "dont rename. must not push. Python 3 or later. node 20 and up. Go 1 and newer. at least python. >= 3. "
-    "x3.11+. 从现在. 永远"
+    "dont rename. must not push. do not edit. Python 3 or later. node 20 and up. Go 1 and newer. java 8 or above. "
+    "react 18 or higher. at least python. >= 3. x3.11+. 从现在. 永远"
 )
 
 
@@ -464,13 +464,19 @@ RULES = (
     ("cue", "text"),
     [
         (cue, text)
-        for cue, texts in ((talk._DECISION, DECISIONS), (talk._DEMAND, DEMANDS), (talk._RULE, RULES))
+        for cue, texts in (
+            (cues.DECISION, DECISIONS),
+            (cues.WISH, DEMANDS),
+            (cues.DEMAND, f"{DEMANDS}. {RULES}"),
+            (cues.RULE, RULES),
+        )
         for text in texts.split(". ")
     ],
 )
-def test_in_whatever_holds_a_cue_it_is_found(cue: talk._Cue, text: str) -> None:
+def test_in_whatever_holds_a_cue_it_is_found(cue: cues.Cue, text: str) -> None:
     assert cue.pattern.search(text)
-    assert cue.stands_in(text)
+    assert cue.holds(text)
+    assert cue.stands_in(cues.hear(text))
 
 
 def test_a_decision_and_a_rule_of_long_ago_are_still_told() -> None:

@@ -7,7 +7,7 @@ is sent in slices under the same role. Folding never fails because a conversatio
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -56,7 +56,7 @@ class Chunk:
 
 def measured(messages: Sequence[Message]) -> Measured:
     """The messages with their sizes."""
-    return Measured(messages, list(accumulate(map(_sent_bytes, messages), initial=0)))
+    return Measured(messages, list(accumulate(_sizes(messages), initial=0)))
 
 
 def room_bytes(max_request_tokens: int, fixed_bytes: int) -> int:
@@ -131,11 +131,20 @@ def _header_bytes(role: str) -> int:
 
 
 def _sent_bytes(message: Message) -> int:
-    content = message.get("content")
-    header = _header_bytes(role_of(message))
-    if isinstance(content, str):
-        return header if content.isspace() else header + utf8_length(content)
-    return header + sum(map(utf8_length, sendable_texts(message)))
+    return sum(_sizes([message]))
+
+
+def _sizes(messages: Iterable[Message]) -> Iterator[int]:
+    """Bytes that each message takes in a request, its header included."""
+    for message in messages:
+        content = message.get("content")
+        header = _header_bytes(role_of(message))
+        if not isinstance(content, str):
+            yield header + sum(map(utf8_length, sendable_texts(message)))
+        elif content.isspace():
+            yield header
+        else:
+            yield header + (len(content) if content.isascii() else utf8_length(content))
 
 
 def _split(message: Message, size_bytes: int) -> tuple[Message | None, Message | None]:

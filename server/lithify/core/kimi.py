@@ -24,8 +24,12 @@ def request_parts(
     """
     parts: list[str] = []
     for number, message in enumerate(messages, start=1):
+        content = message.get("content")
         parts.append(f"## Message {number}\nRole: {role_of(message)}\nContent:\n")
-        parts.extend(sendable_texts(message))
+        if not isinstance(content, str):
+            parts.extend(sendable_texts(message))
+        elif content and not content.isspace():
+            parts.append(content)
     parts.append(closing_part(prompt, instruction_intro, instructions))
     return tuple(parts)
 

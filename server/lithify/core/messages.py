@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Message: TypeAlias = dict[str, Any]
 """One chat message, verbatim: `{ "role": str, "content": str | [part, ...] | None, ...any other key }`."""
@@ -18,7 +17,7 @@ Message: TypeAlias = dict[str, Any]
 BYTES_PER_TOKEN = 2.7
 """Bytes of UTF-8 a token is taken for; characters // 4 undercounts code by 1.5 and Chinese by 4.4."""
 
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 THINK_TYPES = frozenset({"think", "thinking", "redacted_thinking"})
 MEDIA_TYPES = frozenset(
@@ -26,8 +25,7 @@ MEDIA_TYPES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One call of a tool. `arguments` is the decoded JSON where it is JSON, else the text as it stood."""
 
     call_id: str

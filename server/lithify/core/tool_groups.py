@@ -35,23 +35,32 @@ def answers(messages: Sequence[Message]) -> list[Answer]:
     return list(map(Answer._make, _answered(messages)))
 
 
-def _answered(messages: Sequence[Message]) -> Iterator[tuple[str, int, int]]:
-    """As `answers`, one by one."""
+def _answered(messages: Sequence[Message], made: dict[int, list[str]] | None = None) -> Iterator[tuple[str, int, int]]:
+    """As `answers`, one by one. Into `made` go the ids of the calls that each message makes."""
     latest: dict[str, int] = {}
     adjacent: int | None = None
     for index, message in enumerate(messages):
+        if len(message) == 1 and message.get("role") != "tool":  # a bare message that has nothing to do with calls
+            adjacent = None
+            continue
         calls, has_parts = message.get("tool_calls"), isinstance(message.get("content"), list)
-        ids = answered_calls(message) if has_parts or message.get("role") == "tool" else ()
+        answering = has_parts or message.get("role") == "tool"
+        if not answering and not calls:
+            adjacent = None
+            continue
+        ids = answered_calls(message) if answering else ()
         for call_id in ids:
             call_index = latest.get(call_id, adjacent) if call_id else adjacent
             if call_index is not None:
                 yield call_id, call_index, index
-        called = call_ids(message) if has_parts or calls else ()
+        called = call_ids(message) if has_parts or calls else []
         for call_id in called:
             if call_id:
                 latest[call_id] = index
         if called or calls:
             adjacent = index
+            if made is not None:
+                made[index] = called
         elif not ids:
             adjacent = None
 
@@ -116,15 +125,14 @@ def left_alone(messages: Sequence[Message], start: int, end: int) -> list[LoneCa
 
 def unanswered(messages: Sequence[Message], start: int, end: int) -> list[LoneCall]:
     """The calls inside [start, end) that nothing has answered yet; a result that names no call answers them all."""
+    made: dict[int, list[str]] = {}
     answered: dict[int, set[str]] = {}
-    for answer in answers(messages):
-        answered.setdefault(answer.call_index, set()).add(answer.call_id)
+    for call_id, call_index, _ in _answered(messages, made):
+        answered.setdefault(call_index, set()).add(call_id)
     lone: list[LoneCall] = []
-    for index, message in enumerate(messages[start:end], start):
-        if message.get("tool_calls") or isinstance(message.get("content"), list):
-            calls = call_ids(message)
-            by_id = answered.get(index, set())
-            missing = [call_id for call_id in calls if call_id not in by_id]
-            if missing and by_id.issubset(filter(None, calls)):
-                lone.extend(LoneCall(call_id, index, is_call=True) for call_id in missing)
+    for index, calls in made.items():
+        by_id = answered.get(index, set())
+        if start <= index < end and not by_id.issuperset(calls) and by_id.issubset(filter(None, calls)):
+            missing = (call_id for call_id in calls if call_id not in by_id)
+            lone.extend(LoneCall(call_id, index, is_call=True) for call_id in missing)
     return lone

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from lithify.core.digest import shell
 from lithify.core.digest.steps import Speech
 
 
-@dataclass(frozen=True, slots=True)
-class FileRead:
+class FileRead(NamedTuple):
     """A file was shown; `text` is what was shown of it."""
 
     position: int
@@ -18,8 +16,7 @@ class FileRead:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileWrite:
+class FileWrite(NamedTuple):
     """A file was written whole."""
 
     position: int
@@ -27,8 +24,7 @@ class FileWrite:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdit:
+class FileEdit(NamedTuple):
     """A file was changed in part; `change` holds the changed lines, marked `-` and `+`, or the new text.
 
     `replaced` are the pairs of old and new text, where the call gave them.
@@ -40,16 +36,14 @@ class FileEdit:
     replaced: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileDelete:
+class FileDelete(NamedTuple):
     """A file was deleted."""
 
     position: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRun:
+class CommandRun(NamedTuple):
     """A command was run; `failed` is None where neither an exit code nor its output tells;
     `parsed` are its simple commands.
 
@@ -66,16 +60,14 @@ class CommandRun:
     answered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class TodoList:
+class TodoList(NamedTuple):
     """A TODO list as it stood: pairs of text and state (`pending`, `in progress`, `completed`)."""
 
     position: int
     items: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A tool use that failed: what it was, the path or pattern it was about, and what it answered."""
 
     position: int
@@ -84,8 +76,7 @@ class Failure:
     output: str
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """Names of files under a place, as some tool listed them."""
 
     position: int
@@ -93,8 +84,7 @@ class Listing:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What any other tool answered: a search, a page of the web, a subagent."""
 
     position: int
@@ -103,8 +93,7 @@ class Finding:
     output: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorkingDirectory:
+class WorkingDirectory(NamedTuple):
     """Where commands ran, as a tool's prompt showed it."""
 
     position: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lithify.core.digest import talk
+from lithify.core.digest import sentences, talk
 from lithify.core.digest.gathering import Facts, Turn
 from lithify.core.digest.items import Entry, Item, newest_first
 from lithify.core.digest.labels import (
@@ -36,7 +36,6 @@ _QUESTION = re.compile(
     r"(?:explain|show me|tell me|help me (?:\w+ )?(?:understand|find)|where|what|why|how|who|which|is there|does|"
     r"do you)\b"
 )
-_LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _LONG_FIRST = 400
 _MANY_TURNS = 8
 _RECENT = 100
@@ -110,8 +109,8 @@ def came_to_an_end(turn: Turn) -> bool:
     if turn.acted >= len(turn.said) or not turn.said:
         return False
     said = turn.statement()[1] or turn.said[-1][1]
-    last = [each for each in _LAST_SENTENCE.split(said[-600:].strip()) if each]
-    return not (last and _UNDERWAY.match(last[-1]))
+    ended = reversed(sentences.END.split(said[-600:].strip()))
+    return _UNDERWAY.match(next(filter(None, ended), "")) is None
 
 
 def finished(turn: Turn) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\u200b\ufeff]")
 _LONG_RUN = re.compile(r"[0-9A-Za-z+/_=-]{40,}")
+_RUN_BYTES = frozenset((string.ascii_letters + string.digits + "+/_=-").encode())
+_OUTLINES = bytes(ord("x") if each in _RUN_BYTES else ord(" ") for each in range(256))
+_SHORTEST_RUN = b"x" * 40
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 _STAMP = re.compile(r"^[ \t]*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]*", re.M)
 _NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?:→|\t|: ?|\| ?|\. ?)")
@@ -40,7 +44,12 @@ def clean(text: str) -> str:
         if "\r" in text:
             text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
         text = _CONTROL.sub("", text)
-    return _LONG_RUN.sub(_shortened_run, text)
+    return _LONG_RUN.sub(_shortened_run, text) if _SHORTEST_RUN in _outline(text) else text
+
+
+def _outline(text: str) -> bytes:
+    """A text in which every character that long runs are made of looks the same."""
+    return text.encode("utf-8", "replace").translate(_OUTLINES)
 
 
 def without_stamps(output: str) -> str:

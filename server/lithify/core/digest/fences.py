@@ -17,6 +17,11 @@ class Fenced:
     before: str
 
 
+def stand_in(text: str) -> bool:
+    """Whether a text may hold a fenced block at all."""
+    return "```" in text or "~~~" in text
+
+
 def split(text: str) -> tuple[list[Fenced], str]:
     """The fenced blocks of a text, each with the words between it and the one before, and the words after the last.
 
@@ -25,7 +30,7 @@ def split(text: str) -> tuple[list[Fenced], str]:
     found: list[Fenced] = []
     opened: re.Match[str] | None = None
     at = 0
-    for mark in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
+    for mark in _FENCE.finditer(text) if stand_in(text) else ():
         if opened is None:
             opened = mark
         elif mark[1].startswith(opened[1]) and not mark[2].strip():

@@ -83,9 +83,10 @@ class Files:
 
     def read(self, action: FileRead) -> None:
         """A view never hides a change that went before it."""
-        known = self.states.get(self.spelling(action.path))
+        path = self.spelling(action.path)
+        known = self.states.get(path)
         if known is None or known.state in {READ, SHOWN, ""}:
-            state = self._touch(action.path, READ, action.position)
+            state = self._touch(path, READ, action.position)
             if action.text:
                 state.content, state.viewed = action.text, True
 
@@ -99,7 +100,7 @@ class Files:
 
     def shown(self, position: int, text: str) -> None:
         """Fenced code blocks in a model's words: the newest of each file name, unless a tool changed that file."""
-        for path, content in _code_blocks(text):
+        for path, content in _code_blocks(text) if fences.stand_in(text) else ():
             known = self.states.get(self.spelling(path))
             if known is None or known.state in {READ, SHOWN}:
                 state = self._touch(path, SHOWN, position)

@@ -23,10 +23,10 @@ from lithify.core.digest.actions import (
 from lithify.core.digest.files import Files
 from lithify.core.digest.steps import Speech
 
-_NO_REQUEST = re.compile(
-    r"\s*(?:Caveat: The messages below|\[Request interrupted|System: Please continue|No response requested|"
-    r"You have not yet marked the task as complete)"
-)
+_NO_REQUESTS = (
+    "Caveat: The messages below", "[Request interrupted", "System: Please continue", "No response requested",
+    "You have not yet marked the task as complete",
+)  # fmt: skip
 _IDE_REQUEST = "## My request for Codex:"
 _TRIVIAL = re.compile(
     r"(?i)(?:(?:ok|okay|yes|yep|yup|y|sure|continue|go on|go ahead|proceed|please|thanks|thank you|hello|hi|hey|great|"
@@ -60,13 +60,10 @@ class Turn:
 
     def statement(self) -> tuple[int, str]:
         """Where the turn ended: the last thing said, with what was said before it when that is brief."""
-        spoken = [(at, text) for at, text in self.said if not _TRIVIAL.fullmatch(text[:60])]
-        if not spoken:
-            return self.position, ""
-        at, text = spoken[-1]
-        if len(text) < 40 and len(spoken) > 1:
-            text = f"{spoken[-2][1]}\n{text}"
-        return at, text
+        spoken = (each for each in reversed(self.said) if not _TRIVIAL.fullmatch(each[1][:60]))
+        at, text = next(spoken, (self.position, ""))
+        before = next(spoken, None) if len(text) < 40 else None
+        return at, f"{before[1]}\n{text}" if before else text
 
 
 @dataclass(slots=True)
@@ -101,7 +98,7 @@ def gather(actions: Iterable[Action]) -> Facts:
     summary_at = -1
     for action in actions:
         if isinstance(action, Speech):
-            if action.text.startswith(earlier.PREFIX) and action.role == "user":
+            if action.role == "user" and action.text.startswith(earlier.PREFIX):
                 summary_at = action.position
             _hear(facts, action, action.position == summary_at)
         else:
@@ -110,19 +107,20 @@ def gather(actions: Iterable[Action]) -> Facts:
 
 
 def _hear(facts: Facts, speech: Speech, summary: bool) -> None:
-    facts.surroundings.extend((speech.position, block) for block in speech.context)
+    if speech.context:
+        facts.surroundings.extend((speech.position, block) for block in speech.context)
     text = speech.text
     if speech.role in {"system", "developer"}:
         facts.surroundings.append((speech.position, text))
     elif speech.role == "assistant":
-        if text and not _NO_REQUEST.match(text):
+        if text and not text.startswith(_NO_REQUESTS):
             _turn(facts, speech.position).said.append((speech.position, text))
             facts.files.shown(speech.position, text)
     elif text.startswith(earlier.PREFIX) and len(text) < 120:
         return
     elif earlier.is_summary(text, summary):
         _carry(facts, speech.position, text)
-    elif text and not _NO_REQUEST.match(text):
+    elif text and not text.startswith(_NO_REQUESTS):
         request = text.partition(_IDE_REQUEST)[2].strip() or text
         if request.endswith("$"):
             request = _CONSOLE_TAIL.sub("", request).rstrip()

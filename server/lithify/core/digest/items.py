@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lithify.core.digest.cleaning import clean, file_view
 from lithify.core.digest.labels import CODE, FIRST_REQUEST, FOCUS, REQUEST, THEN, UNNAMED, defused
@@ -14,8 +14,7 @@ _BODY_CHARS = 200_000
 _LEAST_BODY_BYTES = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One bullet, a line of the focus, or a file block.
 
     A lower `rank` goes in earlier; `position` orders the items of a section; `share` is the part of the whole
@@ -36,12 +35,15 @@ class Item:
     def cleaned(self) -> Item:
         """The item without noise, as it is shown; `viewed` bodies also lose their line numbers."""
         body = clean(self.body[:_BODY_CHARS])
-        return replace(
-            self,
+        return Item(
+            self.section,
+            self.rank,
+            self.position,
             text=defused(clean(self.text[:_BODY_CHARS])),
             body=defused(file_view(body) if self.viewed else body),
+            share=self.share,
             lead=defused(clean(self.lead)),
-            viewed=False,
+            counted=self.counted,
         )
 
     def rendered(self, limit: int) -> str:
@@ -68,8 +70,7 @@ class Item:
         return f"<file>\n{self.text}{after}\n</file>"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What an item will say, before it is ranked among its like."""
 
     position: int

@@ -21,6 +21,7 @@ from lithify.core.digest.labels import (
     SECTIONS,
     USER,
 )
+from lithify.core.digest.words import words
 from lithify.core.messages import utf8_length
 
 _LAST_ROUNDS = ((1, 1e9), (4, 1e9), (10, 1e9), (1000, 1e9))
@@ -33,7 +34,10 @@ _LEAST_ROOM_BYTES = 40
 _LEAST_NEW_BYTES = 90
 _NOTICE_BYTES = 25
 _TELLING_CHARS = 1500
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\n;。]\s*|(?:Assistant|User): ")
+_SENTENCE_END = re.compile(r"[.!?\n;。AU](?:(?<=[.!?])\s+|(?<=[\n;。])\s*|(?<=A)ssistant: |(?<=U)ser: )")
+"""What parts sentences, and the labels before them. It begins with the characters that it can begin with, so that a
+search passes over all others quickly."""
+
 _WORD = re.compile(r"\w+")
 
 
@@ -56,16 +60,20 @@ def _rank(item: Item) -> tuple[float, int]:
 
 @dataclass(slots=True)
 class _Filling:
-    """An answer that is being filled: which items are shown so far, and the bytes that are left."""
+    """An answer that is being filled: which items are shown so far, with their bytes, and the bytes that are left."""
 
     ranked: list[Item]
     target_bytes: int
     left_out: Mapping[str, int]
     shown: dict[int, str] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
     room: int = 0
+    first_room: int = field(init=False)
+    shares: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.room = self.target_bytes - len(self._joined({}).encode())
+        self.shares = [_share_bytes(item, self.target_bytes) for item in self.ranked]
+        self.room = self.first_room = self.target_bytes - utf8_length(self._joined({}))
 
     def reserve(self) -> None:
         """Sets room aside for telling what is left out, where that will hardly be nothing."""
@@ -87,7 +95,12 @@ class _Filling:
             del self.shown[number]
 
     def _left(self) -> int:
-        return self.target_bytes - len(self.text().encode())
+        """The bytes that are left beside the answer as it stands."""
+        sizes = {section: utf8_length(notice) for section, notice in self._notices().items()}
+        for number in self.shown:
+            section = self.ranked[number].section
+            sizes[section] = sizes[section] + 1 + self.sizes[number] if section in sizes else self.sizes[number]
+        return self.first_room - sum(size - len(NOTHING) for size in sizes.values())
 
     def round(self, growth: int, last_rank: float) -> None:
         """Gives each item up to that rank at most its share times `growth` of the room that is left."""
@@ -98,16 +111,17 @@ class _Filling:
             if before is None:
                 self.ranked[number] = item = item.cleaned()
             if before is None or CUT in before:
-                self._show(number, item, _share_bytes(item, self.target_bytes) * growth, before or "")
+                self._show(number, item, self.shares[number] * growth, before or "")
 
     def _show(self, number: int, item: Item, limit: int, before: str) -> None:
-        size = utf8_length(before) + 1 if before else 0
+        size = self.sizes[number] + 1 if before else 0
         text = item.rendered(min(limit, self.room + size - 1))
         if not before and self.room < _LEAST_NEW_BYTES and CUT in text:
             return
-        cost = utf8_length(text) + 1 - size
+        new_size = utf8_length(text)
+        cost = new_size + 1 - size
         if text and cost <= self.room and (not before or cost > 0):
-            self.shown[number] = text
+            self.shown[number], self.sizes[number] = text, new_size
             self.room -= cost
 
     def _last_ones(self) -> None:
@@ -123,7 +137,7 @@ class _Filling:
                 item = self.ranked[missing[0]] = self.ranked[missing[0]].cleaned()
                 text = item.rendered(self.room + len(notice))
                 if text and CUT not in text:
-                    self.shown[missing[0]] = text
+                    self.shown[missing[0]], self.sizes[missing[0]] = text, utf8_length(text)
                     self.room += len(notice) - utf8_length(text)
 
     def text(self) -> str:
@@ -144,10 +158,12 @@ class _Filling:
         oldest: dict[str, int] = {}
         for number, item in enumerate(self.ranked):
             if number in self.shown:
-                oldest[item.section] = min(item.position, oldest.get(item.section, item.position))
+                if item.position < oldest.setdefault(item.section, item.position):
+                    oldest[item.section] = item.position
             elif item.counted and item.section != FOCUS:
                 numbers[item.section] = numbers.get(item.section, 0) + 1
-                newest[item.section] = max(item.position, newest.get(item.section, item.position))
+                if item.position > newest.setdefault(item.section, item.position):
+                    newest[item.section] = item.position
         return {
             name: f"- ({number}{OLDER_LEFT_OUT if _older(newest.get(name), oldest.get(name)) else MORE_LEFT_OUT}"
             for name, number in numbers.items()
@@ -197,4 +213,7 @@ def _repeats(item: Item, sentences: set[str]) -> bool:
 
 
 def _key(said: str) -> str:
-    return " ".join(_WORD.findall(said[:300])).casefold()[:160]
+    """The words of a text, at most so many: by them it is known again."""
+    said = said[:300]
+    joined = b" ".join(words(said)).decode() if said.isascii() else " ".join(_WORD.findall(said))
+    return joined.casefold()[:160]

@@ -18,6 +18,8 @@ _HEADING = re.compile(r"#{1,4} \S")
 
 def one_line(text: str) -> str:
     """The text on one line: lines are joined by a semicolon unless a punctuation mark ends them."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()
     if "\n" not in text:
         return " ".join(text.split())
     joined: list[str] = []

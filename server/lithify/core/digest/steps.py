@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from lithify.core.digest import cleaning, embedded
 from lithify.core.messages import Message, ToolCall, role_of, text_parts, tool_calls
 
 _JSON_OUTPUTS = ('{"output"', '{"stdout"', '{"type":"output_text"', '{"result"', '{"content"', '{"error"')
+_ANSWERING = frozenset({"tool", "function"})
 _TEXT_KEYS = ("output", "stdout", "stderr", "result", "content", "error", "text", "value")
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """Words of a person or a model, without injected blocks; `context` are blocks a client put beside them."""
 
     position: int
@@ -72,13 +72,14 @@ def read(messages: Sequence[Message]) -> list[Step]:
 def _read_message(reader: _Reader, position: int, message: Message) -> None:
     role = role_of(message)
     content = message.get("content")
-    if role in {"tool", "function"}:
-        texts = text_parts(message)
-        if texts:
+    if isinstance(content, str):
+        if role in _ANSWERING:
+            reader.answer(position, _answered_id(message), content, _flag(message))
+        else:
+            _read_text(reader, position, role, content)
+    elif isinstance(content, list):
+        if role in _ANSWERING and (texts := text_parts(message)):
             reader.answer(position, _answered_id(message), "\n".join(texts), _flag(message))
-    elif isinstance(content, str):
-        _read_text(reader, position, role, content)
-    if isinstance(content, list):
         _read_parts(reader, position, role, content)
     if "tool_calls" in message or isinstance(content, list):
         for call in tool_calls(message):
@@ -92,7 +93,7 @@ def _read_parts(reader: _Reader, position: int, role: str, parts: Sequence[Any])
             output = "\n".join(text_parts({"content": part.get("content")}))
             call_id = part.get("tool_use_id")
             reader.answer(position, call_id if isinstance(call_id, str) else "", output, _flag(part))
-    if role not in {"tool", "function"}:
+    if role not in _ANSWERING:
         for text in text_parts({"content": parts}):
             _read_text(reader, position, role, text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, KeysView, Sequence
 from typing import Any
 
 from lithify.core.digest import changes, failures, shell
@@ -22,16 +22,25 @@ from lithify.core.digest.actions import (
 )
 from lithify.core.digest.steps import Speech, Step, Use
 
-_PATH_KEYS = (
+
+def _ordered(*keys: str) -> KeysView[str]:
+    """Keys of arguments that mean the same, those that are looked for first in front."""
+    return dict.fromkeys(keys).keys()
+
+
+_PATH_KEYS = _ordered(
     "file_path", "path", "filename", "filePath", "file", "target_file", "absolute_path", "relative_path",
     "relative_workspace_path", "notebook_path", "file_name", "uri",
 )  # fmt: skip
-_CONTENT_KEYS = ("content", "contents", "file_text", "code_edit", "text", "new_source", "data")
-_COMMAND_KEYS = ("command", "cmd", "script", "commands", "code")
-_OLD_KEYS = ("old_string", "old_str", "old", "search", "oldString", "old_text")
-_NEW_KEYS = ("new_string", "new_str", "new", "replace", "newString", "replacement_text", "new_text", "insert_text")
-_TODO_KEYS = ("todos", "plan", "todoList", "items", "todo_list")
-_SAID_KEYS = ("result", "summary", "question", "strategic_intent", "message")
+_CONTENT_KEYS = _ordered("content", "contents", "file_text", "code_edit", "text", "new_source", "data")
+_COMMAND_KEYS = _ordered("command", "cmd", "script", "commands", "code")
+_OLD_KEYS = _ordered("old_string", "old_str", "old", "search", "oldString", "old_text")
+_NEW_KEYS = _ordered(
+    "new_string", "new_str", "new", "replace", "newString", "replacement_text", "new_text", "insert_text"
+)
+_REPLACING = _NEW_KEYS | {"edits", "edit"}
+_TODO_KEYS = _ordered("todos", "plan", "todoList", "items", "todo_list")
+_SAID_KEYS = _ordered("result", "summary", "question", "strategic_intent", "message")
 _SAYING = frozenset(
     {"attempt_completion", "task_complete", "ask_followup_question", "finish", "update_topic", "complete"}
 )
@@ -78,7 +87,7 @@ def _actions_of(use: Use, open_file: str) -> Iterator[Action]:
         yield from _said(use, arguments)
     elif command := _command(use, name, arguments):
         yield from _run(use, command, output)
-    elif patch := _patch(use.arguments, arguments):
+    elif patch := _patch(use.arguments):
         yield from _patched(use, name, patch, output)
     else:
         yield from _on_file(use, name, arguments, output, open_file)
@@ -128,8 +137,8 @@ def _effect(position: int, effect: changes.Effect, output: str) -> Iterator[Acti
         yield Listing(position, effect.path, output)
 
 
-def _patch(raw: Any, arguments: dict[str, Any]) -> str:
-    for value in (raw, *arguments.values()):
+def _patch(raw: Any) -> str:
+    for value in raw.values() if isinstance(raw, dict) else (raw,):
         if isinstance(value, str) and "*** Begin Patch" in value:
             return value
     return ""
@@ -155,7 +164,8 @@ def _shown_diff(position: int, output: str) -> Iterator[Action]:
 def _on_file(use: Use, name: str, arguments: dict[str, Any], output: str, open_file: str) -> Iterator[Action]:
     path = _string(_first(arguments, _PATH_KEYS)).removeprefix("file://")
     replaced = _replaced(arguments)
-    change = "\n".join(text for old, new in replaced if (text := changes.changed_lines(old, new))) or _diff(arguments)
+    change = _change(replaced) if replaced else ""
+    change = change or _diff(arguments)
     content = _first(arguments, _CONTENT_KEYS)
     if not path and change and "start_line" in arguments:
         path = open_file
@@ -179,8 +189,14 @@ def _on_file(use: Use, name: str, arguments: dict[str, Any], output: str, open_f
         yield Finding(use.position, use.name, _subject(arguments), output)
 
 
+def _change(replaced: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(text for old, new in replaced if (text := changes.changed_lines(old, new)))
+
+
 def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """The pairs of old and new text a call gives: one replacement, or a list of them."""
+    if _REPLACING.isdisjoint(arguments):
+        return ()
     edits = arguments.get("edits", arguments.get("edit"))
     several = edits if isinstance(edits, list) else [edits] if isinstance(edits, dict) else [arguments]
     found = []
@@ -224,8 +240,8 @@ def _subject(arguments: dict[str, Any]) -> str:
     return next((value for value in arguments.values() if isinstance(value, str) and value.strip()), "")
 
 
-def _first(arguments: dict[str, Any], keys: Sequence[str]) -> Any:
-    for key in keys:
+def _first(arguments: dict[str, Any], keys: KeysView[str]) -> Any:
+    for key in () if keys.isdisjoint(arguments) else keys:
         if (value := arguments.get(key)) is not None:
             return value
     return None

@@ -58,7 +58,7 @@ def lines(reading: Reading) -> list[Line]:
 def _all(reading: Reading) -> Iterator[Line]:
     passed = work.passed_at(reading.facts)
     decided: dict[int, list[str]] = {}
-    for found in talk.decisions(reading.facts.turns):
+    for found in talk.decisions(talk.listen(reading.facts.turns)):
         decided.setdefault(found.position, []).append(found.text)
     told = set()
     for nth, action in enumerate(reading.actions):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lithify.core.digest import steps
@@ -47,7 +47,7 @@ def _steps(index: int, entry: Entry) -> Iterator[Step]:
         return
     for step in steps.read(list(_messages(entry))):
         if isinstance(step, Speech):
-            yield replace(step, position=index)
+            yield step._replace(position=index)
         else:
             step.position = index
             yield step

@@ -43,7 +43,7 @@ def drafts(reading: Reading) -> Iterator[Draft]:
 def _decisions(turns: list[Turn]) -> Iterator[Draft]:
     """One draft for each message that decides something, the weightiest ones."""
     by_message: dict[int, list[str]] = {}
-    for nth, found in enumerate(talk.decisions(turns)):
+    for nth, found in enumerate(talk.decisions(talk.listen(turns))):
         if nth >= _MOST_SENTENCES:
             break
         by_message.setdefault(found.position, []).append(found.text)
@@ -63,7 +63,7 @@ def _weight(said: list[str]) -> int:
 
 def _wishes(turns: list[Turn]) -> Iterator[Draft]:
     """What the user wants always or never, in one draft."""
-    wished = [item for item in talk.wishes(turns, Turn(-1, "")) if _lasts(item.text)][:_MOST_WISHES]
+    wished = [item for item in talk.wishes(talk.listen(turns), Turn(-1, "")) if _lasts(item.text)][:_MOST_WISHES]
     wished.sort(key=lambda item: item.position)
     if wished:
         texts = [item.text for item in wished]
