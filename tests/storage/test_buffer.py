@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from lithify.core.entries import read_line
 from lithify.core.events import buffer_line
 from lithify.storage.buffer import Buffer
 from lithify.storage.locks import FileLock, LockUnavailable
@@ -428,7 +429,7 @@ def test_a_torn_line_that_is_completed_is_read_as_a_whole(buffer: Buffer) -> Non
 def test_after_a_rewrite_the_lines_that_stayed_are_not_read_again(buffer: Buffer) -> None:
     keep(buffer, "E1", "E2")
     stayed = buffer.lines()[1]
-    buffer.rewrite([line("E3").encode(), stayed.data])
+    buffer.rewrite([read_line(line("E3").encode()), stayed])
     assert (told(buffer), buffer.lines()[1] is stayed) == (["E3", "E2"], True)
 
 
@@ -436,7 +437,7 @@ def test_a_rewrite_that_fails_keeps_what_is_in_the_file(buffer: Buffer, monkeypa
     keep(buffer, "E1", "E2")
     monkeypatch.setattr("lithify.storage.system.rename", refuse)
     with pytest.raises(OSError, match="refused"):
-        buffer.rewrite([line("E2").encode()])
+        buffer.rewrite([read_line(line("E2").encode())])
     assert told(buffer) == ["E1", "E2"]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from lithify.core.entries import read_lines
 from lithify.core.events import buffer_line
 from lithify.storage.buffer import Buffer
 from tests.storage.seam import calls_noted, failing_from
@@ -83,26 +84,26 @@ def line(event_id: str) -> str:
 
 def test_a_rewrite_is_written_synced_renamed_and_its_folder_synced(buffer: Buffer) -> None:
     with buffer.held(), calls_noted() as calls:
-        buffer.rewrite([b"{}"])
+        buffer.rewrite(read_lines(b"{}"))
     assert [name for name, _ in calls] == ["open_file", "write", "fsync", "rename", "open_folder", "fsync"]
 
 
 def test_the_folder_is_what_is_synced_after_the_rename(buffer: Buffer) -> None:
     with buffer.held(), calls_noted() as calls:
-        buffer.rewrite([b"{}"])
+        buffer.rewrite(read_lines(b"{}"))
     assert calls[4][1][0] == buffer.path.parent
 
 
 def test_the_temporary_file_is_in_the_same_folder(buffer: Buffer) -> None:
     with buffer.held(), calls_noted() as calls:
-        buffer.rewrite([b"{}"])
+        buffer.rewrite(read_lines(b"{}"))
     (source, target) = next(arguments for name, arguments in calls if name == "rename")
     assert (source.parent, target) == (buffer.path.parent, buffer.path)
 
 
 def test_the_bytes_are_whole_before_the_rename(buffer: Buffer, tmp_path: Path) -> None:
     with buffer.held(), calls_noted() as calls:
-        buffer.rewrite([b"{}", b"[]"])
+        buffer.rewrite(read_lines(b"{}\n[]"))
     assert b"".join(arguments[1] for name, arguments in calls if name == "write") == b"{}\n[]\n"
 
 
@@ -128,7 +129,7 @@ def test_the_lock_file_outlives_the_buffer(buffer: Buffer) -> None:
 def test_a_rewrite_that_fails_leaves_the_old_lines(buffer: Buffer) -> None:
     before = buffer.path.read_bytes()
     with buffer.held(), failing_from(1, 28), pytest.raises(OSError, match="No space"):
-        buffer.rewrite([b"{}"])
+        buffer.rewrite(read_lines(b"{}"))
     assert buffer.path.read_bytes() == before
 
 
@@ -137,7 +138,7 @@ def test_a_rewritten_file_is_for_the_user_alone(buffer: Buffer, mask: int) -> No
     before = os.umask(mask)
     try:
         with buffer.held():
-            buffer.rewrite([b"{}"])
+            buffer.rewrite(read_lines(b"{}"))
     finally:
         os.umask(before)
     assert stat.S_IMODE(buffer.path.stat().st_mode) == 0o600
@@ -190,7 +191,7 @@ def test_what_could_not_be_swept_is_swept_later(buffer: Buffer) -> None:
 
 def test_what_a_failed_rewrite_could_not_remove_is_swept_later(buffer: Buffer) -> None:
     with failing_from(1, 5), pytest.raises(OSError, match="Input/output"), buffer.held():
-        buffer.rewrite([b"{}"])
+        buffer.rewrite(read_lines(b"{}"))
     assert len(list(buffer.path.parent.glob("*.rewrite-*"))) == 1
     with buffer.held():
         assert list(buffer.path.parent.glob("*.rewrite-*")) == []

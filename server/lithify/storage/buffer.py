@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from lithify.core.entries import Line, read_line, read_lines
+from lithify.core.entries import Line, read_lines
 from lithify.core.projects import BufferSize
 from lithify.storage import system
 from lithify.storage.locks import FileLock
@@ -109,6 +109,11 @@ class Buffer:
         self._keep(data[:end], [*lines, *read_lines(data[len(before) : end])])
         return False
 
+    @property
+    def kept(self) -> bytes:
+        """The whole lines of the file whose meaning is kept; none where it is not."""
+        return self._read[0]
+
     def forget(self) -> None:
         """Lets go of what is kept of the lines."""
         self._read = _NOTHING
@@ -127,19 +132,19 @@ class Buffer:
             )
         self._told = {told for _, told in broken}
 
-    def rewrite(self, lines: Sequence[bytes]) -> None:
-        """Puts these lines in place of all others, in one rename that a crash cannot cut in two; with none of them
-        the file is deleted. What was there stays when OSError is raised."""
+    def rewrite(self, lines: Sequence[Line], appended: bytes = b"") -> None:
+        """Puts these lines in place of all others, and after them what was appended, as it is, in one rename that a
+        crash cannot cut in two; with nothing of either the file is deleted. What was there stays when OSError is
+        raised. What the lines say is kept where that of those before was."""
         self._swept = False
-        data = NEWLINE.join([*lines, b""])
-        if lines:
-            system.replace_durably(self.path, data)
+        data = NEWLINE.join([*[line.data for line in lines], b""])
+        if lines or appended:
+            system.replace_durably(self.path, data + appended)
         else:
             system.delete_durably(self.path)
         self._swept = True
         if self._read is not _NOTHING:
-            before = {line.data: line for line in self._read[1]}
-            self._keep(data, [before.get(one) or read_line(one) for one in lines])
+            self._keep(data, list(lines))
 
     def stamp(self) -> Stamp:
         """Changes whenever the file does. Raises OSError; NotAFile where something else lies in its place."""

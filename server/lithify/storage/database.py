@@ -150,6 +150,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def foreign_commits(connection: sqlite3.Connection) -> int:
+    """Another number whenever another connection, of this process or of others, committed something."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
 def sound_text(value: Value) -> Value | str:
     """A value for a text column: lone surrogates, which SQLite refuses, become question marks."""
     if not isinstance(value, str) or value.isascii():

@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from lithify.core.entries import Line
 from lithify.core.events import EventResult, StoredEvent
 from lithify.core.projects import BufferSize, Project, ProjectCounts
 from lithify.storage.buffer import Buffer, Stamp
@@ -176,6 +177,16 @@ class EventLog:
         except OSError as error:
             self._note(project_id, "lock" if isinstance(error, LockUnavailable) else "rewrite", buffer, error)
             raise
+
+    def only_grew(self, project_id: str, stamp: Stamp) -> bool:
+        """Whether a buffer's file was settled, and neither replaced nor made shorter since."""
+        settled = self._settled.get(project_id)
+        return settled is not None and settled[0] == stamp[0] and not shrank(settled, stamp)
+
+    def settle_appended(self, project_id: str, buffer: Buffer, lines: Sequence[Line]) -> Settlement:
+        """What lines are that were appended to those that are settled, once the database says the same as they do.
+        Needs the buffer's lock."""
+        return self._settler.settle(project_id, buffer.path, lines, are_all=False)
 
     def settle(self, project_id: str, buffer: Buffer, *, keep: bool = False) -> Settlement:
         """What the buffer's lines are, once the database says the same as they do. Needs the buffer's lock. `keep`:

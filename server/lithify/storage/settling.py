@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from lithify.core.entries import Entry, Line, entry_line
-from lithify.core.events import storable_json
 from lithify.core.privacy import may_hold_tag, scrub_body
+from lithify.core.stored_json import storable_json
 from lithify.storage.buffer import Stamp
 from lithify.storage.database import transaction
 from lithify.storage.event_rows import EventRows
@@ -173,10 +173,11 @@ class Settler:
         self._rows = rows
         self._now = now
 
-    def settle(self, project_id: str, path: Path, lines: Sequence[Line]) -> Settlement:
+    def settle(self, project_id: str, path: Path, lines: Sequence[Line], *, are_all: bool = True) -> Settlement:
         """Judges the lines of a buffer and puts the rows right: what has a line is `buffered`, what has none waits
-        again, and what nobody knew is adopted. Needs the buffer's lock, and no transaction under way."""
-        buffered = self._rows.buffered(project_id)
+        again, and what nobody knew is adopted. `are_all`: whether these are all lines; else nothing is known of events
+        that have none among them. Needs the buffer's lock, and no transaction under way."""
+        buffered = self._rows.buffered(project_id) if are_all else ()
         known = dict.fromkeys(buffered, (project_id, "buffered"))
         ids = (one for line in lines if line.entry is not None for one in line.entry.covered_ids if one not in known)
         known |= self._rows.known(list(ids))

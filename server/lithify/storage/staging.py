@@ -11,16 +11,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lithify.core.entries import Entry, Line, entry_line
+from lithify.core.entries import Entry, Line, entry_line, read_line, read_lines
 from lithify.core.eviction import Evicted
 from lithify.core.pipeline import Purpose
 from lithify.core.projects import BufferLook, Project
 from lithify.core.records import RecordDraft
-from lithify.storage.buffer import Buffer
-from lithify.storage.database import transaction
+from lithify.storage.buffer import NEWLINE, Buffer
+from lithify.storage.database import foreign_commits, transaction
 from lithify.storage.event_log import EventLog
 from lithify.storage.locks import FileLock
 from lithify.storage.memory import MemoryStore
@@ -34,6 +34,17 @@ READ_BYTES = 1 << 18
 """What one piece of a buffer is read by: some 5 ms, in which nothing else can be stored."""
 
 Choose = Callable[[list[Entry]], list[Entry]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """The lines of a buffer as they were settled: the bytes that they are in the file, and the commits that the
+    database had seen of others. They hold as long as the file begins with them and nobody else commits anything: what
+    this process itself makes of events, it does to their lines too."""
+
+    data: bytes
+    lines: list[Line]
+    foreign_commits: int
 
 
 class Staging:
@@ -55,6 +66,7 @@ class Staging:
         self._extraction_locks: dict[str, FileLock] = {}
         self._compaction_lock = FileLock(data_dir / "compaction.lock")
         self._rights: set[FileLock] = set()  # as long as there is any, what the lines of buffers say is kept
+        self._settled: dict[str, _Settled] = {}
 
     # --- the locks of the two kinds of work ---
 
@@ -107,7 +119,7 @@ class Staging:
             lock.release()
             self._rights.discard(lock)
             if not self._rights:
-                self._events.forget_lines()
+                self.forget()
 
     def _in_transaction(self, work: Callable[[], None]) -> None:
         with transaction(self._connection):
@@ -137,7 +149,7 @@ class Staging:
     def entries(self, project_id: str) -> list[Entry]:
         """The entries of a buffer, in file order; what was extracted or evicted already is gone. Raises OSError."""
         with self._events.working(project_id) as buffer:
-            return _entries(self._healed(project_id, buffer))
+            return _entries(self._lines(project_id, buffer))
 
     def claim(self, project_id: str, purpose: Purpose, choose: Choose) -> list[Entry]:
         """Claims those of the entries nobody else works on that `choose` picks; needs the purpose's lock.
@@ -151,7 +163,7 @@ class Staging:
                 with transaction(self._connection):
                     self._pipeline.release(project_id, other)
                 taken = set()
-            free = [one for one in _entries(self._healed(project_id, buffer)) if one.event_id not in taken]
+            free = [one for one in _entries(self._lines(project_id, buffer)) if one.event_id not in taken]
             chosen = choose(free)
             with transaction(self._connection):
                 self._pipeline.claim(project_id, purpose, [one.event_id for one in chosen])
@@ -180,7 +192,7 @@ class Staging:
                 if sources:
                     self._memory.keep(project_id, replace(draft, source_event_ids=sources), new_id(), now, method)
             self._pipeline.mark(fresh, "extracted")
-        self._drop_gone(project_id)
+        self._drop_gone(project_id, covered)
         return len(fresh)
 
     def replace(self, project_id: str, covered: Collection[str], summaries: Sequence[Entry]) -> bool:
@@ -189,12 +201,13 @@ class Staging:
         False, and nothing happens, when a line they cover is no longer there. Raises OSError; then nothing happened.
         """
         with self._events.working(project_id) as buffer:
-            lines = self._healed(project_id, buffer)
-            there = {line.entry.event_id for line in lines if line.entry is not None}
+            settled, appended = self._settled_and_appended(project_id, buffer)
+            there = {line.entry.event_id for line in settled.lines if line.entry is not None}
             if not there.issuperset(covered):
                 return False
-            kept = [line.data for line in lines if line.entry is None or line.entry.event_id not in covered]
-            self._rewrite(project_id, buffer, [*(entry_line(entry).encode() for entry in summaries), *kept])
+            made = [read_line(entry_line(entry).encode()) for entry in summaries]
+            kept = [line for line in settled.lines if line.entry is None or line.entry.event_id not in covered]
+            self._rewrite(project_id, buffer, replace(settled, lines=[*made, *kept]), appended)
         return True
 
     def evict(self, project_id: str, evicted: Evicted) -> None:
@@ -207,41 +220,87 @@ class Staging:
             self._pipeline.mark(self._pipeline.there(project_id, covered), "evicted")
         if evicted.replacement is not None:
             self._substitute(project_id, evicted.replacement)
-        self._drop_gone(project_id)
+        self._drop_gone(project_id, covered)
+
+    def forget(self) -> None:
+        """Lets go of what is known of the lines of buffers; they are read and held against the database anew."""
+        self._settled.clear()
+        self._events.forget_lines()
 
     def close(self) -> None:
         """Lets go of the locks' files."""
         for lock in (*self._extraction_locks.values(), self._compaction_lock):
             lock.close()
 
-    def _drop_gone(self, project_id: str) -> None:
+    def _drop_gone(self, project_id: str, covered: Sequence[str]) -> None:
+        """Takes the lines out whose events were all marked."""
         with self._events.working(project_id) as buffer:
-            self._healed(project_id, buffer)
+            settled, appended = self._settled_and_appended(project_id, buffer)
+            gone = frozenset(covered).difference(self._pipeline.there(project_id, covered))
+            kept = _without(settled.lines, gone)
+            if len(kept) < len(settled.lines):
+                self._rewrite(project_id, buffer, replace(settled, lines=kept), appended)
 
     def _substitute(self, project_id: str, entry: Entry) -> None:
         with self._events.working(project_id) as buffer:
-            data = [
-                entry_line(entry).encode()
-                if line.entry is not None and line.entry.event_id == entry.event_id
-                else line.data
-                for line in self._healed(project_id, buffer)
+            settled, appended = self._settled_and_appended(project_id, buffer)
+            made = read_line(entry_line(entry).encode())
+            changed = [
+                made if line.entry is not None and line.entry.event_id == entry.event_id else line
+                for line in settled.lines
             ]
-            self._rewrite(project_id, buffer, data)
+            self._rewrite(project_id, buffer, replace(settled, lines=changed), appended)
 
-    def _healed(self, project_id: str, buffer: Buffer) -> list[Line]:
-        """The lines of a buffer, in line with the database, without those whose events are all gone."""
+    def _lines(self, project_id: str, buffer: Buffer) -> list[Line]:
+        """All lines of a buffer, in line with the database, without those whose events are all gone."""
+        settled, appended = self._settled_and_appended(project_id, buffer)
+        if not appended:
+            return settled.lines
+        found = self._events.settle_appended(project_id, buffer, read_lines(appended))
+        if found.gone or found.scrubbed:
+            return self._healed(project_id, buffer).lines
+        lines = [*settled.lines, *found.lines]
+        buffer.tell_broken(lines)
+        self._keep(project_id, _Settled(settled.data + appended, lines, settled.foreign_commits))
+        return lines
+
+    def _settled_and_appended(self, project_id: str, buffer: Buffer) -> tuple[_Settled, bytes]:
+        """The lines of a buffer as `_lines` has them, and those that were appended since they were settled last, which
+        nobody has looked at."""
+        settled = self._settled.get(project_id)
+        if (
+            settled is not None
+            and settled.foreign_commits == foreign_commits(self._connection)
+            and self._events.only_grew(project_id, buffer.stamp())
+        ):
+            data = buffer.read()
+            if data.startswith(settled.data) and data.endswith(NEWLINE):
+                return settled, data[len(settled.data) :]
+        return self._healed(project_id, buffer), b""
+
+    def _healed(self, project_id: str, buffer: Buffer) -> _Settled:
+        """The lines of a buffer, all of them held against the database."""
+        commits = foreign_commits(self._connection)
         found = self._events.settle(project_id, buffer, keep=bool(self._rights))
-        kept = found.lines
-        if found.gone:
-            kept = [line for line in kept if line.entry is None or not found.gone.issuperset(line.entry.covered_ids)]
-        if found.scrubbed or len(kept) < len(found.lines):
-            self._rewrite(project_id, buffer, [line.data for line in kept])
-        return kept
+        settled = _Settled(buffer.kept, _without(found.lines, found.gone), commits)
+        if found.scrubbed or len(settled.lines) < len(found.lines):
+            self._rewrite(project_id, buffer, settled)
+        else:
+            self._keep(project_id, settled)
+        return settled
 
-    def _rewrite(self, project_id: str, buffer: Buffer, lines: Sequence[bytes]) -> None:
-        buffer.rewrite(lines)
+    def _rewrite(self, project_id: str, buffer: Buffer, settled: _Settled, appended: bytes = b"") -> None:
+        """Puts the lines of what is settled in place of the buffer's, and what was appended after them."""
+        self._settled.pop(project_id, None)
+        buffer.rewrite(settled.lines, appended)
         self._events.note_rewritten(project_id)
+        self._keep(project_id, replace(settled, data=buffer.kept))
         self._pipeline.lower_size_after(project_id, buffer.stamp()[1])
+
+    def _keep(self, project_id: str, settled: _Settled) -> None:
+        """Keeps what the lines are as long as there is work."""
+        if settled.data and self._rights:
+            self._settled[project_id] = settled
 
     @contextmanager
     def _durable_transaction(self) -> Iterator[None]:
@@ -265,6 +324,13 @@ class Staging:
             folder = buffer_folder(self._data_dir, project_id)
             self._extraction_locks[project_id] = FileLock(folder / "extraction.lock")
         return self._extraction_locks[project_id]
+
+
+def _without(lines: list[Line], gone: frozenset[str]) -> list[Line]:
+    """The lines without those whose events are all gone."""
+    if not gone:
+        return lines
+    return [line for line in lines if line.entry is None or not gone.issuperset(line.entry.covered_ids)]
 
 
 def _entries(lines: Sequence[Line]) -> list[Entry]:
