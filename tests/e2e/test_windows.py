@@ -130,7 +130,7 @@ async def test_a_window_is_told_of_records_that_another_one_made(start: Starter)
     one, other = await start(options=QUIET), await start(options=QUIET)
     await record(one, note())
     one.answerers["lithify/complete"] = MemoryModel()
-    telling = asyncio.ensure_future(told_soon(other, records=1, entries=0))
+    telling = asyncio.ensure_future(told_soon(other, records=1, entries=0, state="idle"))
     await one.command("lithify.extract_now", {})
     assert await telling == await buffer_status(one)
 
