@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -43,9 +44,12 @@ class Client:
         self.stop()
 
     def initialize(self, **options: Any) -> Any:
-        """Initializes and says so; the result."""
+        """Initializes and says so; the result. Returns when the server takes requests: what it still does after that
+        answer belongs to its start."""
         result = self.ask("initialize", initialize_params(options))
         self.send(message("initialized", {}))
+        with suppress(RuntimeError):  # neither server knows it
+            self.ask("bench/ready", None)
         return result
 
     def send(self, data: bytes) -> None:

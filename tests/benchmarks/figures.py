@@ -13,11 +13,17 @@ Measure: TypeAlias = Literal["ratio", "difference", "value"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be reached: a bound on ours divided by the yardstick, ours less the yardstick, or ours alone."""
+    """What is to be reached: a bound on ours divided by the yardstick, ours less the yardstick, or ours alone. A figure
+    without a bound is told, and not judged."""
 
     measure: Measure
     at_most: float | None = None
     at_least: float | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether there is a bound."""
+        return self.at_most is not None or self.at_least is not None
 
     def reached_by(self, value: float) -> bool:
         """Whether a value keeps the bounds."""
@@ -61,9 +67,10 @@ class Measured:
                 return median(self.ours)
 
     @property
-    def reached(self) -> bool:
-        """Whether the target is reached."""
-        return self.case.target.reached_by(self.compared)
+    def reached(self) -> bool | None:
+        """Whether the target is reached; None where there is no bound to reach."""
+        target = self.case.target
+        return target.reached_by(self.compared) if target.is_bound else None
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -49,7 +49,7 @@ def machine() -> str:
 def _cells(row: Measured) -> list[str]:
     case = row.case
     measured = (_figures(row.yardstick, case.unit), case.yardstick or "") if row.yardstick else ("", "")
-    verdict = "yes" if row.reached else "**no**"
+    verdict = {True: "yes", False: "**no**", None: ""}[row.reached]
     return [case.name, _figures(row.ours, case.unit), *measured, _target(case.target, case.unit), verdict, _last(row)]
 
 
@@ -71,7 +71,8 @@ def _number(value: float) -> str:
 
 def _target(target: Target, unit: str) -> str:
     bound, word = (target.at_most, "at most") if target.at_most is not None else (target.at_least, "at least")
-    assert bound is not None
+    if bound is None:
+        return ""
     return f"{word} {_bound(target, bound, unit)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -71,11 +72,13 @@ def test_a_row_has_median_and_spread_its_yardstick_and_the_ratio_last() -> None:
         Measured(RATIO, [4.0, 5.0, 12345.6], [2.0, 2.5, 4.0]),
         Measured(DIFFERENCE, [67.25], [39.5]),
         Measured(VALUE, [0, 0]),
+        Measured(replace(RATIO, target=Target("ratio")), [1.0], [2.0]),
     ]
     assert table(rows).splitlines()[2:] == [
         "| reading | 5 (4 to 12,346) ms | 2.5 (2 to 4) ms | a plain read | at most 2.00 times | yes | 2.00 times |",
         "| memory | 67.2 MiB | 39.5 MiB | nothing | at most +25.0 MiB | **no** | +27.8 MiB |",
         "| lost | 0 (0 to 0) |  |  | at most 0 | yes |  |",
+        "| reading | 1 ms | 2 ms | a plain read |  |  | 0.50 times |",
     ]
 
 

@@ -28,6 +28,7 @@ CASES = (
         Target("ratio", at_most=1.5),
         "write, fsync and rename of 4 MiB",
     ),
+    Case("the same, where nearly all of it was there at the snapshot", "ms", Target("ratio"), "the same"),
 )
 
 
@@ -42,20 +43,26 @@ def measure(folder: Path) -> Iterator[Measured]:
     def bare() -> float:
         return milliseconds(lambda: write_whole(folder / "bare", data))
 
+    def replace_there() -> float:
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            return replace_milliseconds(Path(name), BUFFER_BYTES, caught_up=False)
+
     yield interleaved(CASES[0], ROUNDS, replace, bare)
+    yield interleaved(CASES[1], ROUNDS, replace_there, bare)
 
 
-def replace_milliseconds(data_dir: Path, buffer_bytes: int) -> float:
-    """What snapshot and replace take in a buffer of so many bytes."""
+def replace_milliseconds(data_dir: Path, buffer_bytes: int, *, caught_up: bool = True) -> float:
+    """What snapshot and replace take in a buffer of so many bytes. `caught_up`: nearly all of them come in between."""
     project = Project("p", str(data_dir))
     entries = stored(buffer_bytes // LINE_BYTES, project.project_id)
     with closing(open_store(data_dir, lambda: "2026-01-02T03:04:05.678Z")) as store:
         store.events.note_project(project)
-        store.events.accept(entries[: COVERED * 2], 1 << 40)
+        first = COVERED * 2 if caught_up else len(entries) - COVERED
+        store.events.accept(entries[:first], 1 << 40)
         store.staging.begin_compaction()
         claimed: list[Entry] = []
         taken = milliseconds(lambda: claimed.extend(_claim(store)))
-        store.events.accept(entries[COVERED * 2 :], 1 << 40)  # the catch-up window
+        store.events.accept(entries[first:], 1 << 40)  # the catch-up window
         covered = {one.event_id for one in claimed}
         summary = summary_entry("1", claimed, "What these entries say. " * 100, sorted(covered))
         done: list[bool] = []

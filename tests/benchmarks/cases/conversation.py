@@ -60,8 +60,11 @@ def measure(folder: Path) -> Iterator[Measured]:
     text = json.dumps(chat, ensure_ascii=False)
     workshop = Workshop(find_conversation_prompt(folder), Conversation(), ask_directly)
 
+    async def summarised(model: Model) -> None:
+        await summarise(chat, OPTIONS, workshop, [model])
+
     def compact(model: Model) -> None:
-        asyncio.run(summarise(chat, OPTIONS, workshop, [model]))
+        asyncio.run(summarised(model))  # which writes out what its coroutine returns, so that must be nothing
 
     def prepare() -> None:
         with suppress(LithifyError):
