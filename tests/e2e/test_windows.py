@@ -63,8 +63,9 @@ async def goes_on(client: RawClient, filling: asyncio.Future[Any]) -> bool:
 
 
 async def extract_on(client: RawClient, filling: asyncio.Future[Any], tally: Counter[str]) -> None:
-    """Extracts again and again while the windows fill the buffer."""
-    while await goes_on(client, filling):
+    """Extracts again and again while the windows fill the buffer, and until something was: compactions may leave it
+    nothing before."""
+    while await goes_on(client, filling) or not tally["events extracted"]:
         done = await client.command("lithify.extract_now", {})
         tally["events extracted"] += done["extracted"]
 

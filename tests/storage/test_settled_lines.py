@@ -7,6 +7,7 @@ import errno
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from lithify.storage import settling, system
 from lithify.storage.store import Store, open_store
 from tests.storage.seam import failing_from
 from tests.support.clock import Clock
-from tests.support.stores import CEILING_BYTES, buffer_file, buffered_ids, change, event, states
+from tests.support.stores import CEILING_BYTES, IN_MEMORY, buffer_file, buffered_ids, change, event, states
 
 COVERED = ("E1", "E2")
 
@@ -154,9 +155,10 @@ PAIRS = {f"{one.__name__}, {other.__name__}": (one, other) for one, other in pro
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_a_replacement_does_what_it_would_with_everything_looked_at_anew(tmp_path: Path, pair: str) -> None:
-    remembered = played(tmp_path / "remembered", PAIRS[pair], forgetful=False)
-    assert remembered == played(tmp_path / "forgetful", PAIRS[pair], forgetful=True)
+def test_a_replacement_does_what_it_would_with_everything_looked_at_anew(pair: str) -> None:
+    with TemporaryDirectory(dir=IN_MEMORY) as folder:
+        remembered = played(Path(folder, "remembered"), PAIRS[pair], forgetful=False)
+        assert remembered == played(Path(folder, "forgetful"), PAIRS[pair], forgetful=True)
 
 
 # --- what is not done again -----------------------------------------------------------------------------------
