@@ -112,10 +112,11 @@ def session_files(folder: Path, environment: Mapping[str, str]) -> SessionFiles:
 
 
 def project_finder(workspace_folders: Sequence[str]) -> Callable[[str | None], Project]:
-    """Finds the project of a path or URI; None means the first workspace folder, else the working folder."""
+    """Finds the project of a path or URI; None means the first workspace folder, else the working folder, else (where
+    that was deleted) the home folder."""
     folders = tuple(path_of(folder) for folder in workspace_folders)
-    default = folders[0] if folders else os.getcwd()
     home = str(Path.home())
+    default = folders[0] if folders else _working_folder() or home
 
     @lru_cache(maxsize=1024)
     def find(named: str | None) -> Project:
@@ -123,6 +124,13 @@ def project_finder(workspace_folders: Sequence[str]) -> Callable[[str | None], P
         return find_project(path, folders, home)
 
     return find
+
+
+def _working_folder() -> str | None:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
 
 
 @dataclass(slots=True)

@@ -47,7 +47,12 @@ CASES: tuple[Case, ...] = tuple(case for module in MODULES for case in module.CA
 
 
 def main(names: list[str]) -> int:
-    """Measures the modules that are named and prints their rows; without names all, and the page and plot are kept."""
+    """Measures the modules that are named and prints their rows; without names all, and the page and plot are kept.
+    The exit code: 2 where a name is none of a module."""
+    known = [*map(_name, MODULES), _name(growth)]
+    if unknown := [name for name in names if name not in known]:
+        sys.stderr.write(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(known)}\n")
+        return 2
     rows: list[Measured] = []
     for module in MODULES:
         if not names or _name(module) in names:

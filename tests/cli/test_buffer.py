@@ -222,6 +222,10 @@ def test_work_that_never_ran_is_told_as_such(place: Place, bench: Bench) -> None
     assert (found["State"], found["Extraction"]) == (["idle"], ["has not run yet", "breaker closed"])
 
 
+def test_a_compaction_that_never_ran_is_told_to_be_off_by_default(place: Place, bench: Bench) -> None:
+    assert status(place)["Compaction"][0].startswith("off by default; ")
+
+
 def test_a_run_that_worked_is_told_with_its_time_and_its_method(place: Place, bench: Bench) -> None:
     ran(bench, "compaction", last_run_at="2026-01-02T03:04:05.000+00:00", last_method="eviction")
     assert status(place)["Compaction"][0] == "last run 2026-01-02 03:04:05 let the older entries go"

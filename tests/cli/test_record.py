@@ -157,3 +157,33 @@ def test_tool_calls_that_are_left_out_are_told_with_the_option_that_takes_them_i
     assert "1 tool call with their results are left out; --tools" in capsys.readouterr().err
     record(chat, "--yes", "--tools")
     assert "--tools" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("broken", ["a file", "a damaged database", "below a file"])
+def test_a_data_folder_that_cannot_be_used_is_told_in_one_line(
+    chat: Path, broken: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = unusable(chat, broken)
+    monkeypatch.setenv("LITHIFY_DATA_DIR", str(folder))
+    assert record(chat, "--yes") == 1
+    assert "lithify doctor" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("broken", ["a file", "a damaged database", "below a file"])
+def test_a_data_folder_that_cannot_be_used_makes_no_memory_and_says_so(
+    chat: Path, broken: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LITHIFY_DATA_DIR", str(unusable(chat, broken)))
+    assert main.main(["memory", "extract", "--project", str(chat.parent)]) == 1
+    assert "lithify doctor" in capsys.readouterr().err.splitlines()[-1]
+
+
+def unusable(chat: Path, broken: str) -> Path:
+    """A data folder in which nothing can be kept."""
+    if broken == "a file":
+        return chat
+    if broken == "below a file":
+        return chat / "data"
+    (folder := chat.parent / "data").mkdir()
+    (folder / "lithify.db").write_text("garbage")
+    return folder

@@ -242,6 +242,17 @@ def test_several_requests_stand_with_their_outcomes() -> None:
     assert facts == ("Rename the module to ledger. → Renamed it.", "Write the changelog. → Wrote it.")
 
 
+def test_the_last_word_stands_behind_what_it_answers() -> None:
+    """Entries do not tell of which chat they are: the first question and the last answer may be of two."""
+    buffer = Buffer().asked("Please paint the login button blue.").told("Done, the login button is blue now.")
+    buffer.asked("Why does the database backup fail at night?").told("The disk is full then, on Sundays.")
+    assert the(buffer, "session_summary").summary.splitlines() == [
+        "User: Please paint the login button blue.",
+        "User: Why does the database backup fail at night?",
+        "Assistant: The disk is full then, on Sundays.",
+    ]
+
+
 def test_a_greeting_is_no_session() -> None:
     assert extracted(Buffer().asked("Hello!").told("Hi, how can I help?")) == []
 

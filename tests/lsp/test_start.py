@@ -161,6 +161,9 @@ async def test_where_the_rest_cannot_be_made_the_server_ends() -> None:
     async with started(fails) as (server, wire):
         server.protocol.receive(body(1, "initialize", initialize_params()))
         assert "result" in await wire.answer(1)
+        server.protocol.receive(body(2, "lithify/recordEvents", {"events": []}))
+        server.protocol.receive(body(3, "shutdown", None))  # whose answer would say that all is stored
+        assert ["error" in await wire.answer(number) for number in (2, 3)] == [True, True]
         with pytest.raises(ImportError):
             await asyncio.wait_for(server.exit_code, 1)
 
@@ -172,3 +175,15 @@ async def test_nothing_is_begun_where_a_setting_is_invalid() -> None:
         server.protocol.receive(body(1, "initialize", initialize_params({"buffer": {"idleMs": 1}})))
         assert (await wire.answer(1))["error"]["data"]["type"] == "invalid_settings"
     assert begun == []
+
+
+@pytest.mark.asyncio
+async def test_a_server_whose_working_folder_was_deleted_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LITHIFY_DATA_DIR", str(tmp_path / "data"))
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    async with started() as (server, wire):
+        server.protocol.receive(body(1, "initialize", {**initialize_params(), "rootUri": None}))
+        server.protocol.receive(body(2, "lithify/bufferStatus", {}))
+        assert (await wire.answer(2))["result"]["state"] == "idle"

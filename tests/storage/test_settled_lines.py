@@ -14,6 +14,7 @@ import pytest
 
 from lithify.core.entries import Entry, Line, entry_line, summary_entry
 from lithify.storage import settling, system
+from lithify.storage.locks import FileLock, LockUnavailable
 from lithify.storage.store import Store, open_store
 from tests.storage.seam import failing_from
 from tests.support.clock import Clock
@@ -211,6 +212,14 @@ def test_lines_that_could_not_be_taken_out_are_taken_out_at_the_next_look(
     with pytest.raises(OSError, match="refused"):
         extract(store, tmp_path)
     monkeypatch.undo()
+    assert [one.event_id for one in store.staging.entries("p1")] == ["E1", "E2", "E3"]
+
+
+def test_lines_that_no_lock_was_had_for_are_taken_out_at_the_next_look(store: Store, tmp_path: Path) -> None:
+    store.staging.begin_extraction("p1")
+    batch = store.staging.claim("p1", "extraction", lambda free: [one for one in free if one.event_id == "E4"])
+    with FileLock(store.events.buffer("p1").lock.path).held(), pytest.raises(LockUnavailable):
+        store.staging.extract("p1", batch, [], "model", lambda: "R1", "2026-01-02T03:04:05Z")
     assert [one.event_id for one in store.staging.entries("p1")] == ["E1", "E2", "E3"]
 
 

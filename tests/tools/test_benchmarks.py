@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.benchmarks.__main__ import CASES, PAGE, PLOT
+from tests.benchmarks.__main__ import CASES, PAGE, PLOT, main
 from tests.benchmarks.figures import Case, Measured, Target, percentile
 from tests.benchmarks.plot import svg
 from tests.benchmarks.rounds import in_turn
@@ -116,3 +116,9 @@ def test_a_plot_is_sound_xml_in_which_every_line_is_named() -> None:
 def test_the_page_shows_the_plot() -> None:
     assert f"]({PLOT.name})" in PAGE.read_text(encoding="utf-8")
     ElementTree.parse(PLOT)
+
+
+def test_a_benchmark_that_is_not_there_is_told_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["start", "documentz"]) == 2
+    told = capsys.readouterr()
+    assert (told.out, "documentz" in told.err, "buffer_append" in told.err) == ("", True, True)

@@ -226,7 +226,7 @@ def _print_status(status: BufferStatus, settings: Settings, extract: str | None)
         ("Memory", counted(counts.records, "record")),
         ("Recording", "on" if counts.recording else Text("off", "yellow")),
         ("Extraction", _work(status.extraction, settings.extraction.cooldown_ms)),
-        ("Compaction", _work(status.compaction, settings.buffer_compaction.cooldown_ms)),
+        ("Compaction", _compaction(status.compaction, settings)),
         ("Last hour", _background(status, settings)),
     ]
     print_pairs(pairs)
@@ -252,6 +252,14 @@ def _gauge(size: int, threshold: int) -> Text:
         (empty_mark * (GAUGE_COLUMNS - full), "dim"),
         f"  {as_bytes(size)} of {as_bytes(threshold)} ({share:.0%})",
     )
+
+
+def _compaction(work: WorkStatus, settings: Settings) -> Text:
+    from rich.text import Text
+
+    if not (settings.buffer_compaction.enabled or work.in_flight or work.run.last_run_at):
+        return Text("off by default; the setting bufferCompaction.enabled turns it on")
+    return _work(work, settings.buffer_compaction.cooldown_ms)
 
 
 def _work(work: WorkStatus, cooldown_ms: int) -> Text:

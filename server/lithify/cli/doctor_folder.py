@@ -154,7 +154,7 @@ def _buffers(folder: Path, projects: Projects | None) -> Check:
         ]
     }
     if not ids:
-        return Check("Buffers", "note", "none; each is made with a project's first event", None, details)
+        return Check("Buffers", "note", "none: no event waits to become memory", None, details)
     listed = ", ".join(f"{names[one]} {as_bytes(sizes.get(one, 0))}" for one in ids[:MOST_BUFFERS_SHOWN])
     more = f" and {len(ids) - MOST_BUFFERS_SHOWN} more" if len(ids) > MOST_BUFFERS_SHOWN else ""
     text = f"{counted(len(ids), 'buffer')}, {as_bytes(sum(sizes.values()))} in all: {listed}{more}"

@@ -38,7 +38,7 @@ def _extract(args: argparse.Namespace) -> int:
     import asyncio
 
     from lithify.cli.model_settings import BadSettings, models_of
-    from lithify.storage.paths import database_file
+    from lithify.storage.reading import has_store
 
     if (why := nobody_has(args)) is not None:
         return usage(why)
@@ -50,7 +50,7 @@ def _extract(args: argparse.Namespace) -> int:
     args.data_dir = args.data_dir or settings.data_dir
     folder = data_folder(args)
     project = find_project(args.project, folder)
-    if not database_file(folder).exists():
+    if not has_store(folder):
         from lithify.core.pipeline import Extraction
 
         return _tell(Extraction(0, 0, 0), project, args)

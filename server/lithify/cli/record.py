@@ -143,17 +143,14 @@ def _tell_cost(chats: Sequence[_Chat], known: set[str], project: Project) -> Non
 def _stored(events: Sequence[NewEvent], args: argparse.Namespace, project: Project) -> list[EventResult]:
     from lithify.assembly import now
     from lithify.core.settings import Settings
-    from lithify.storage.store import open_store
+    from lithify.storage.reading import store_to_change
     from lithify.workers.ingestion import EventBatch, Ingestion
 
     settings = Settings()
-    store = open_store(data_folder(args), now)
-    try:
+    with store_to_change(data_folder(args), now) as store:
         ingestion = Ingestion(lambda: settings, lambda _: project, lambda _: None)
         batches = [events[start : start + BATCH] for start in range(0, len(events), BATCH)]
         return [result for batch in batches for result in ingestion.handle(store, [EventBatch(batch, asked=True)])[0]]
-    finally:
-        store.close()
 
 
 def _tell_results(results: Sequence[EventResult], args: argparse.Namespace) -> int:

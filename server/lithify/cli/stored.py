@@ -64,7 +64,11 @@ def answered(work: Callable[[], int]) -> int:
     except Unusable as error:
         return fail(_visible(error))
     except (BadCall, LithifyError) as error:
-        return usage(_visible(error))
+        return fail(_visible(error)) if _is_of_storage(error) else usage(_visible(error))
+
+
+def _is_of_storage(error: Exception) -> bool:
+    return getattr(error, "type", None) == "storage_failed"
 
 
 def sweep() -> None:

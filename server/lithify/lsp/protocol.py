@@ -60,6 +60,8 @@ class LithifyProtocol(LanguageServerProtocol):
         self.inbox = Inbox(self._take, lambda: self.running.started)
         self._initialized = False
         self.initialize_params: dict[str, Any] = {}
+        self.failure: dict[str, Any] | None = None
+        """The error that answers every request, where the server could not begin its work."""
         self.on_initialize: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda _: None
         self.on_answered: Callable[[], None] = lambda: None
         self.on_shutdown: Callable[[], Awaitable[None]] = _nothing
@@ -138,6 +140,8 @@ class LithifyProtocol(LanguageServerProtocol):
             self._take_lsp_request(message_id, method, message)
 
     def _refusal(self, method: str) -> dict[str, Any] | None:
+        if self.failure is not None:
+            return self.failure
         if self._shutdown:
             return errors.plain_error(errors.INVALID_REQUEST, "the server is shutting down")
         if method == types.INITIALIZE:

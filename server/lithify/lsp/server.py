@@ -210,6 +210,7 @@ class LithifyServer(LanguageServer):
         try:
             self._parts = self._begin(self)
         except Exception as error:  # noqa: BLE001 - whoever waits for the exit code raises it
+            self.protocol.failure = errors.internal_error(error)
             if not self.exit_code.done():
                 self.exit_code.set_exception(error)
             return

@@ -57,11 +57,18 @@ def read_store(data_dir: Path, read: Callable[[Store], Value]) -> Value | None:
         raise sqlite3.OperationalError("others opened and closed it at every try")
 
 
+def has_store(data_dir: Path) -> bool:
+    """Whether there is a database in a data folder. Raises Unusable."""
+    path = database_file(data_dir)
+    with _told(path):
+        return _stamp(path) is not None
+
+
 @contextmanager
-def store_to_change(data_dir: Path) -> Iterator[Store]:
-    """The store of a data folder that is there, open for a block that takes out and adds nothing. Raises Unusable,
-    also for what fails in the block."""
-    with _told(database_file(data_dir)), closing(open_store(data_dir, _no_time)) as store:
+def store_to_change(data_dir: Path, now: Callable[[], str] | None = None) -> Iterator[Store]:
+    """The store of a data folder, made where there is none, open for a block; one that adds nothing needs no clock.
+    Raises Unusable, also for what fails in the block."""
+    with _told(database_file(data_dir)), closing(open_store(data_dir, now or _no_time)) as store:
         yield store
 
 

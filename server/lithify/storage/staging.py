@@ -192,7 +192,8 @@ class Staging:
                 if sources:
                     self._memory.keep(project_id, replace(draft, source_event_ids=sources), new_id(), now, method)
             self._pipeline.mark(fresh, "extracted")
-        self._drop_gone(project_id, covered)
+        with self._lines_of_marked(project_id):
+            self._drop_gone(project_id, covered)
         return len(fresh)
 
     def replace(self, project_id: str, covered: Collection[str], summaries: Sequence[Entry]) -> bool:
@@ -218,9 +219,10 @@ class Staging:
         covered = [one for entry in evicted.dropped for one in entry.covered_ids]
         with self._durable_transaction():
             self._pipeline.mark(self._pipeline.there(project_id, covered), "evicted")
-        if evicted.replacement is not None:
-            self._substitute(project_id, evicted.replacement)
-        self._drop_gone(project_id, covered)
+        with self._lines_of_marked(project_id):
+            if evicted.replacement is not None:
+                self._substitute(project_id, evicted.replacement)
+            self._drop_gone(project_id, covered)
 
     def forget(self) -> None:
         """Lets go of what is known of the lines of buffers; they are read and held against the database anew."""
@@ -231,6 +233,16 @@ class Staging:
         """Lets go of the locks' files."""
         for lock in (*self._extraction_locks.values(), self._compaction_lock):
             lock.close()
+
+    @contextmanager
+    def _lines_of_marked(self, project_id: str) -> Iterator[None]:
+        """The block takes lines out whose events were marked. Where it does not come to that, what is known of the
+        buffer's lines is let go of: it does not hold any more."""
+        try:
+            yield
+        except BaseException:
+            self._settled.pop(project_id, None)
+            raise
 
     def _drop_gone(self, project_id: str, covered: Sequence[str]) -> None:
         """Takes the lines out whose events were all marked."""

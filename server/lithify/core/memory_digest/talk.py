@@ -77,7 +77,7 @@ def _lasts(wish: str) -> bool:
 
 
 def _session(reading: Reading, turns: list[Turn]) -> Iterator[Draft]:
-    """What was asked first, how each request ended, and the last word."""
+    """What was asked first, how each request ended, and the last word with what it answers."""
     asked = [turn for turn in turns if not turn.trivial and len(turn.request) >= _TRIVIAL_LENGTH]
     ended = [turn for turn in turns if turn.statement()[1]]
     if not asked and not ended:
@@ -86,6 +86,8 @@ def _session(reading: Reading, turns: list[Turn]) -> Iterator[Draft]:
     request = one_line(talk.plain(first.request[:4000])) if asked else ""
     at, last = ended[-1].statement() if ended else (first.position, "")
     outcome = one_line(talk.prose(last[:8000]))
+    before = [turn for turn in asked if turn.position <= at]
+    answered = one_line(talk.plain(before[-1].request[:4000])) if before and before[-1] is not first else ""
     facts = [_ended(turn) for turn in (asked or ended)[-8:]]
     changed = list(reading.facts.changed_paths)[-6:]
     yield drafted(
@@ -96,6 +98,7 @@ def _session(reading: Reading, turns: list[Turn]) -> Iterator[Draft]:
             line
             for line in (
                 USER + shortened(request, 500) if request else "",
+                USER + shortened(answered, 300) if answered else "",  # it may be of another chat than the first one
                 ASSISTANT + shortened(outcome, 600) if outcome else "",
                 *_todos(reading),
             )
