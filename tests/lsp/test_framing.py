@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lithify.lsp.framing import MAX_BODY_BYTES, FrameDecoder, FrameError, frame
+from lithify.lsp.framing import LONG_BODY_BYTES, MAX_BODY_BYTES, FrameDecoder, FrameError, frame
 
 
 def test_a_body_comes_out_as_it_went_in() -> None:
@@ -16,6 +16,14 @@ def test_a_stream_cut_at_any_place_gives_the_same_bodies() -> None:
     for cut in range(len(stream) + 1):
         decoder = FrameDecoder()
         assert [*decoder.feed(stream[:cut]), *decoder.feed(stream[cut:])] == [b"first", b"", "ü\r\n\r\n".encode()]
+
+
+@pytest.mark.parametrize("piece", [1 << 12, LONG_BODY_BYTES, (1 << 17) + 1])
+def test_long_bodies_in_any_pieces_come_out_as_they_went_in(piece: int) -> None:
+    bodies = [b"short", bytes(range(256)) * 1000, b"", b"x" * (LONG_BODY_BYTES + 1), b"y" * LONG_BODY_BYTES, b"last"]
+    stream, decoder = b"".join(map(frame, bodies)), FrameDecoder()
+    pieces = (stream[start : start + piece] for start in range(0, len(stream), piece))
+    assert [body for one in pieces for body in decoder.feed(one)] == bodies
 
 
 def test_bodies_before_a_broken_frame_are_given_first() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 
 MAX_HEADER_BYTES = 65_536
 MAX_BODY_BYTES = 1 << 30
+
+LONG_BODY_BYTES = 1 << 16
+"""A longer body is gathered on its own and not copied any more: it may be a whole document."""
 
 _LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
@@ -21,9 +25,23 @@ class FrameDecoder:
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._length: int | None = None
+        self._long: BytesIO | None = None  # what has come of a long body
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The bodies that are complete with this data, as they are found. Raises FrameError after the last good one."""
+        if self._long is not None and self._length is not None:
+            lacking = self._length - self._long.tell()
+            self._long.write(memoryview(data)[:lacking])
+            if len(data) < lacking:
+                return
+            body = self._long.getvalue()  # the very bytes that were gathered
+            self._long = self._length = None
+            yield body
+            data = data[lacking:]
+        yield from self._cut(data)
+
+    def _cut(self, data: bytes) -> Iterator[bytes]:
+        """The bodies in what does not belong to a long one that has begun."""
         self._buffer += data
         position = 0
         try:
@@ -38,8 +56,12 @@ class FrameDecoder:
                     position = end + 4
                 end = position + self._length
                 if len(self._buffer) < end:
+                    if self._length > LONG_BODY_BYTES:
+                        self._long = BytesIO()
+                        self._long.write(memoryview(self._buffer)[position:])
+                        position = len(self._buffer)
                     return
-                body = bytes(memoryview(self._buffer)[position:end])  # copied once: it may be as long as a document
+                body = bytes(memoryview(self._buffer)[position:end])
                 position = end
                 self._length = None
                 yield body

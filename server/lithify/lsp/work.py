@@ -34,6 +34,7 @@ from lithify.lsp.instructions import Instructions
 from lithify.lsp.read_only import ReadOnlyReasons
 from lithify.lsp.server import LithifyServer
 from lithify.lsp.session_documents import SessionDocuments
+from lithify.transcripts.registry import formats
 
 DOCUMENT_FEATURES = (document_sync, document_symbols, folding_ranges, hover, code_lenses, code_actions)
 FEATURES = (
@@ -73,6 +74,7 @@ def begin(server: LithifyServer) -> Lithify:
     folders_changed()
     for feature in FEATURES:
         feature.register(server)
+    formats()  # a first long chat should not wait for them
     hooks = Hooks(
         settings=lambda: server.settings,
         find_project=lambda named: server.find_project(named),  # noqa: PLW0108 - another one once the folders change

@@ -45,6 +45,7 @@ class FileLock:
         self.path = path
         self.wait_seconds = wait_seconds
         self._descriptor: int | None = None
+        self._opened_as: os.stat_result | None = None
         self._taken = False
         self._in_vain = False
 
@@ -102,6 +103,7 @@ class FileLock:
         if self._descriptor is None:
             make_private_folder(self.path.parent)
             self._descriptor = system.open_file(self.path, os.O_RDWR | os.O_CREAT)
+            self._opened_as = os.fstat(self._descriptor)
         return self._descriptor
 
     def _unlock(self, descriptor: int) -> None:
@@ -116,17 +118,17 @@ class FileLock:
         for _ in range(ATTEMPTS):
             descriptor = self._opened()
             self._acquire(descriptor, deadline)
-            if self._is_named(descriptor):
+            if self._is_named():
                 self._in_vain = False
                 return descriptor
             self.close()  # which gives the lock back too
         raise LockUnavailable(f"{self.path} is replaced by others as often as it is locked")
 
-    def _is_named(self, descriptor: int) -> bool:
+    def _is_named(self) -> bool:
         """Whether the file that is open is the one that the path names. Where the path cannot be followed any more, to
         open it anew says why."""
         try:
-            return os.path.samestat(os.fstat(descriptor), self.path.stat())
+            return self._opened_as is not None and os.path.samestat(self._opened_as, os.stat(self.path))
         except OSError:
             return False
 

@@ -1,4 +1,4 @@
-"""The chat file formats Lithify knows: imported with the first chat, since many a server never sees one."""
+"""The chat file formats Lithify knows: imported when somebody asks for them, since not every command does."""
 
 from __future__ import annotations
 

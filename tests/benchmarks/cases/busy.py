@@ -10,7 +10,7 @@ from tests.benchmarks.client import Client, lithify
 from tests.benchmarks.figures import Case, Measured, Target, percentile
 from tests.benchmarks.material import events, notifications
 
-ROUNDS = 3
+ROUNDS = 5
 EACH = 300
 PAUSE_SECONDS = 0.002
 BUFFER_EVENTS = 3600

@@ -21,7 +21,7 @@ from tests.benchmarks.material import messages
 from tests.benchmarks.rounds import interleaved, milliseconds
 
 MESSAGES, BYTES = 10_000, 5_000_000
-ROUNDS = 5
+ROUNDS = 11
 OPTIONS = CompactionOptions(
     start=None,
     end=None,

@@ -21,6 +21,7 @@ from tests.benchmarks.rounds import interleaved, milliseconds
 
 BYTES = 50_000_000
 ROUNDS = 3
+OPENINGS = 9
 KEYS = 60
 URI = "file:///bench/chat.jsonl"
 
@@ -50,7 +51,7 @@ def measure(folder: Path) -> Iterator[Measured]:
         for line in text.splitlines():
             json.loads(line)
 
-    yield interleaved(CASES[0], ROUNDS, partial(_opened, folder, opening), lambda: milliseconds(parse))
+    yield interleaved(CASES[0], OPENINGS, partial(_opened, folder, opening), lambda: milliseconds(parse))
     yield _keystrokes(folder, opening, text)
 
 
