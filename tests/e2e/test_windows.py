@@ -145,7 +145,7 @@ async def test_a_window_is_told_of_a_record_that_another_one_forgot(start: Start
     await other.notification("lithify/bufferStatusChanged", records=1)
     telling = asyncio.ensure_future(told_soon(other, records=0))
     await one.command("lithify.forget_memory", {"recordId": known["recordId"]})
-    await telling
+    assert await telling == await buffer_status(one)
 
 
 async def test_a_window_is_told_that_another_one_extracts(start: Starter) -> None:
@@ -183,7 +183,7 @@ async def test_a_window_is_told_that_another_one_paused_recording(start: Starter
     one, other = await start(options=QUIET), await start(options=QUIET)
     telling = asyncio.ensure_future(told_soon(other, recording=False))
     await one.command("lithify.set_recording", {"enabled": False})
-    await telling
+    assert await telling == await buffer_status(one)
 
 
 async def test_an_extraction_of_one_window_is_joined_by_the_command_of_another(start: Starter) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -18,33 +16,11 @@ from lithify.lsp.inbox import Inbox
 from lithify.lsp.protocol import LithifyProtocol
 from lithify.lsp.running import JsonText
 from lithify.lsp.server import LithifyServer
+from tests.support.kept_wire import Wire
 
 pytestmark = pytest.mark.asyncio
 
 MANY = 500
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    """A server sets up the log of its process; here that is the one of all tests."""
-    loggers = [logging.getLogger(name) for name in (None, "lithify", "pygls")]
-    before = [(one.handlers[:], one.level) for one in loggers]
-    yield
-    for one, (handlers, level) in zip(loggers, before, strict=True):
-        one.handlers[:] = handlers
-        one.setLevel(level)
-
-
-class Wire:
-    """A writer that keeps the messages."""
-
-    def __init__(self) -> None:
-        self.messages: list[dict[str, Any]] = []
-
-    def write(self, data: bytes) -> None:
-        self.messages.append(json.loads(data.partition(b"\r\n\r\n")[2]))
-
-    def close(self) -> None: ...
 
 
 class Wired:

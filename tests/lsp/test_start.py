@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from lithify.assembly import Lithify
 from lithify.lsp import work
 from lithify.lsp.announced import COMMANDS
 from lithify.lsp.server import LithifyServer
+from tests.support.kept_wire import Wire
 from tests.support.raw_client import initialize_params
 
 LIBRARIES = {"pygls", "lsprotocol", "attr", "attrs", "cattr", "cattrs"} | {
@@ -65,40 +65,8 @@ asyncio.run(start())
 """
 
 
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    """A server sets up the log of its process; here that is the one of all tests."""
-    loggers = [logging.getLogger(name) for name in (None, "lithify", "pygls")]
-    before = [(one.handlers[:], one.level) for one in loggers]
-    yield
-    for one, (handlers, level) in zip(loggers, before, strict=True):
-        one.handlers[:] = handlers
-        one.setLevel(level)
-
-
 def body(message_id: int, method: str, params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": message_id, "method": method, "params": params}).encode()
-
-
-class Wire:
-    """A writer that keeps the messages."""
-
-    def __init__(self) -> None:
-        self.messages: list[dict[str, Any]] = []
-
-    def write(self, data: bytes) -> None:
-        self.messages.append(json.loads(data.partition(b"\r\n\r\n")[2]))
-
-    def close(self) -> None: ...
-
-    async def answer(self, message_id: int) -> Any:
-        """The answer to a request, waited for."""
-        async with asyncio.timeout(10):
-            while True:
-                for one in self.messages:
-                    if one.get("id") == message_id:
-                        return one
-                await asyncio.sleep(0.001)
 
 
 @asynccontextmanager

@@ -63,12 +63,10 @@ def answered(work: Callable[[], int]) -> int:
         return work()
     except Unusable as error:
         return fail(_visible(error))
-    except (BadCall, LithifyError) as error:
-        return fail(_visible(error)) if _is_of_storage(error) else usage(_visible(error))
-
-
-def _is_of_storage(error: Exception) -> bool:
-    return getattr(error, "type", None) == "storage_failed"
+    except BadCall as error:
+        return usage(_visible(error))
+    except LithifyError as error:
+        return (fail if error.type == "storage_failed" else usage)(_visible(error))
 
 
 def sweep() -> None:
